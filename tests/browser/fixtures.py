@@ -53,7 +53,7 @@ def no_browser_errors(users: list[User]) -> Iterator[None]:
     if lost := [user.name for user in users if user.lost]:
         pytest.fail(f"the page of {', '.join(lost)} did not come in an earlier story", pytrace=False)
     yield
-    heard = [one for user in users for one in user.noise.heard]
+    heard = [message for user in users for message in user.noise.heard]
     for user in users:
         user.noise.heard.clear()
     assert heard == []

@@ -7,8 +7,8 @@ from datetime import UTC, datetime
 from millrace.lifecycle.access import change_log
 from millrace.lifecycle.update import records
 from millrace.serve.account import account_paths, second_factor
-from millrace.storage.assemble import revivals
-from millrace.storage.drive import drive_history, media_errors, rises
+from millrace.storage.assemble import revival_limit
+from millrace.storage.drive import counter_rises, drive_history, media_errors
 from millrace.storage.record import erasure, failure_record, removal_record, scrub_record
 from millrace.system import paths
 from millrace.system.errors import MillraceError
@@ -19,7 +19,7 @@ NAME = "anna"
 LOADS = (
     drive_history.load,
     media_errors.load,
-    rises.load,
+    counter_rises.load,
     erasure.load,
     removal_record.load,
     scrub_record.load,
@@ -52,7 +52,7 @@ def check(data: bytes) -> None:
         for failure in failure_record.load():
             failure_record.since_start(failure.array)
         failure_record.shorten()
-        revivals.recent(NOW.isoformat())
+        revival_limit.recent(NOW.isoformat())
         change_log.entries(100, NAME)
         second_factor.recovery_codes_left(NAME)
         for load in LOADS:

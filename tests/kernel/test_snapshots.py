@@ -29,8 +29,11 @@ def test_snapshot_keeps_what_the_share_loses(found: Records) -> None:
     assert named(found, "a snapshot in its place")["kept"]
 
 
-def test_comparison_names_what_clients_did_and_reads_only_blocks_that_are_not_shared(found: Records) -> None:
+def test_comparison_of_what_is_equal_reads_nothing(found: Records) -> None:
     assert named(found, "a comparison of what is equal") | {"case": ""} == {"case": "", "differ": 0, "read": 0}
+
+
+def test_comparison_names_what_clients_did_and_reads_only_blocks_that_are_not_shared(found: Records) -> None:
     compared = named(found, "a comparison of what clients changed")
     differ = {what: [name for kind, name, _ in compared["differ"] if kind == what] for what, *_ in compared["differ"]}
     # d8 has become d7, and d7 has become old: by name, d7 has other files, and two directories are another one

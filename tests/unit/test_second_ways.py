@@ -81,7 +81,7 @@ RULES = {
         "at = datetime.fromisoformat(record.started)",
         {
             "system/text.py": "it is shown, whatever it is",
-            "storage/assemble/revivals.py": "a line of another writer: whether it is a time is what is asked",
+            "storage/assemble/revival_limit.py": "a line of another writer: whether it is a time is what is asked",
             "storage/assemble/unclean.py": "it orders times of superblocks, and records where one is wrong",
         },
     ),

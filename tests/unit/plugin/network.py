@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from pydantic import BaseModel
 
-from millrace.serve.network import network_state, record, trial
+from millrace.serve.network import network_state, trial, trial_record
 from millrace.serve.network.edit import LinkSettings, add_bond, add_vlan, set_dns, set_link, set_routes
 from millrace.serve.network.path_mtu import path_mtu
 from millrace.system import nfs_client, paths
@@ -34,7 +34,7 @@ def documents() -> dict[str, str]:
 
 def _said(network: Network, patch: pytest.MonkeyPatch) -> Iterator[tuple[str, BaseModel]]:
     host = network.host()
-    patch.setattr("millrace.serve.network.record.report", partial(record.report, lambda: network.clock))
+    patch.setattr("millrace.serve.network.trial_record.report", partial(trial_record.report, lambda: network.clock))
     set_link("enp1s0", LinkSettings(("10.1.0.11/24",), gateway="10.1.0.1"), host)
     trial.confirm(host)
     set_dns(["10.1.0.53"], ["example.com"], host, lambda server: True)

@@ -203,11 +203,9 @@ def test_no_module_pads_columns_by_itself() -> None:
 BARS = {
     "measure/bench/report/text.py",
     "protect/snapshot/snapshot_bar.py",
-    "serve/clone/clone_verbs.py",
-    "serve/clone/copy_verbs.py",
     "storage/drive_test/testing_text.py",
-    "storage/erase/erase_text.py",
     "storage/provision/provision_verbs.py",
+    "system/progress_bar.py",
 }
 
 

@@ -2,6 +2,7 @@
 """Settings are computed from this boot's hardware, pool and policy; no plan and no inventory are needed for that."""
 
 import json
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -202,7 +203,8 @@ class TestVerb:
     def test_settings_in_force_are_listed_with_their_reasons(self, box: Box) -> None:
         said = invoke("--settings").output
         assert said.splitlines()[0] == "Settings of release 0.1.0, in force since 2026-11-20 12:00 UTC"
-        assert "nfsd.max_block_size: 1 MiB (Linux clients use at most 1 MiB" in said
+        assert said.splitlines()[1].split() == ["Setting", "Value", "Reason"]
+        assert re.search(r"^nfsd.max_block_size +1 MiB +Linux clients use at most 1 MiB", said, re.MULTILINE)
         values = json.loads(invoke("--settings", "--json").output)["settings"]["values"]
         assert all(one["reason"] and one["source"] for one in values)
 

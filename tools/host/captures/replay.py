@@ -9,8 +9,8 @@ from typing import TypeVar
 from host.captures.unpack import confine, unpacked
 from millrace.inventory.capture import COMMANDS, MANIFEST, Answer, CaptureManifest, server_path
 from millrace.inventory.collect import collect
-from millrace.inventory.finding import ProbeFinding, failed
 from millrace.inventory.model import Evidence, Inventory
+from millrace.inventory.probe_result import ProbeFinding, failed
 from millrace.system.documents import read_input
 from millrace.system.errors import BadInput
 from millrace.system.run import Result

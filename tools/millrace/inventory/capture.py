@@ -17,9 +17,9 @@ from millrace.inventory.anonymise import Anonymiser
 from millrace.inventory.capture_files import entries
 from millrace.inventory.capture_tools import reduce
 from millrace.inventory.collect import collect
-from millrace.inventory.finding import ProbeFinding, SurfaceReader
 from millrace.inventory.model import DriveState, Evidence, Inventory
 from millrace.inventory.probe import run_tool
+from millrace.inventory.probe_result import ProbeFinding, SurfaceReader
 from millrace.inventory.surface import surface
 from millrace.system import sysfs
 from millrace.system.archive import ArchiveEntry, new_archive, write_archive

@@ -9,12 +9,12 @@ from millrace.inventory import cpus, features, memory, opal, pci
 from millrace.inventory.boot_disk import InUse, drives_in_use
 from millrace.inventory.drives import BayPlaces, DriveVerdict, block_dir, describe, drive_names, pci_functions
 from millrace.inventory.enclosures import bays
-from millrace.inventory.finding import SurfaceReader
 from millrace.inventory.model import Drive, DriveState, Evidence, Inventory
 from millrace.inventory.nics import nics, port_functions
 from millrace.inventory.partitions import are_ours, partitions
 from millrace.inventory.present import present
 from millrace.inventory.probe import probe, run_tool
+from millrace.inventory.probe_result import SurfaceReader
 from millrace.inventory.surface import surface
 from millrace.system import paths, sysfs
 from millrace.system.run import Runner

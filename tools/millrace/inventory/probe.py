@@ -5,9 +5,9 @@ from pathlib import Path
 
 from millrace.inventory import signatures, udev
 from millrace.inventory.drives import DriveVerdict, size
-from millrace.inventory.finding import ProbeFinding, SurfaceReader, found
 from millrace.inventory.model import DriveState, Evidence
 from millrace.inventory.partitions import Partition, are_ours, partitions
+from millrace.inventory.probe_result import ProbeFinding, SurfaceReader, found
 from millrace.inventory.surface import surface
 from millrace.system import sysfs
 from millrace.system.run import Runner, within

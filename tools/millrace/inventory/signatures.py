@@ -5,7 +5,7 @@ import json
 import re
 from pathlib import Path
 
-from millrace.inventory.finding import ProbeFinding, failed, found
+from millrace.inventory.probe_result import ProbeFinding, failed, found
 from millrace.system.run import Result, Runner, last_words
 
 # Exit states of blkid, see blkid(8). A device that cannot be opened is 2 as well: blkid alone proves nothing.

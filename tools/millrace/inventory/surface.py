@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from millrace.inventory.finding import ProbeFinding, failed, found
 from millrace.inventory.model import Evidence
+from millrace.inventory.probe_result import ProbeFinding, failed, found
 from millrace.system.text import KIB
 
 WINDOW = 8 * KIB * KIB

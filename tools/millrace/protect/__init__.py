@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The second copy of the data: snapshots of shares."""
+"""Earlier states of the data: snapshots of shares, by hand and by schedule, and rollbacks to them."""

@@ -8,6 +8,9 @@ from typing import NamedTuple
 from millrace.system.errors import Failed
 from millrace.system.run import Result, Runner, last_words
 
+SHARES, TUNE = "millrace-share.service", "millrace-tune.service"
+"""They serve the shares and set the runtime settings; wings on both sides of these two restart or read them."""
+
 
 class UnitState(NamedTuple):
     """The state of a unit: systemd's ActiveState, and whether a job of it waits or runs."""

@@ -7,6 +7,7 @@ from typing import Literal
 from millrace.storage.record.model import Pool
 from millrace.system import paths
 from millrace.system.documents import Contract, write_model
+from millrace.system.printing import table
 from millrace.system.text import KIB, size
 from millrace.tune import rebuild_speed
 from millrace.tune.originals import SavedOriginals, tune_lock
@@ -57,6 +58,5 @@ def current(pool: Pool, warnings: list[str]) -> PoolPriority:
 def lines(found: PoolPriority) -> Iterator[str]:
     """Return text for a terminal."""
     yield f"priority: {found.priority}"
-    for one in found.arrays:
-        least = f"{size(one.sync_speed_min * KIB)}/s of each drive"
-        yield f"array {one.array}: a rebuild gets at least {least}; {one.reason}"
+    rows = [(one.array, f"{size(one.sync_speed_min * KIB)}/s", one.reason) for one in found.arrays]
+    yield from table(("Array", "Least for a rebuild, each drive", "Reason"), rows)

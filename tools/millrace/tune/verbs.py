@@ -9,6 +9,7 @@ import click
 from millrace.storage.record.pool_file import known_pool, load_pool
 from millrace.system.errors import Failed, Refused
 from millrace.system.output import Output, prints
+from millrace.system.printing import table
 from millrace.system.run import within
 from millrace.tune.model import TuneReport
 
@@ -86,9 +87,11 @@ def _in_force() -> "SettingsFile":
 
 def _settings(report: TuneReport) -> Iterator[str]:
     yield from map(_change, report.changes)
-    for drift in report.drift:
-        verb = "changed" if drift.changed else "differs"
-        yield f"{verb} {drift.path}: {drift.before} -> {drift.wanted} ({drift.reason})"
+    rows = [
+        (drift.path, drift.before, drift.wanted, "changed" if drift.changed else "differs", drift.reason)
+        for drift in report.drift
+    ]
+    yield from table(("Setting", "Before", "Planned", "State", "Reason"), rows)
     for warning in report.warnings:
         yield f"warning: {warning}"
     if report.managed:
@@ -110,8 +113,8 @@ def _values(document: "SettingsFile") -> Iterator[str]:
     from millrace.system.text import moment
 
     yield f"Settings of release {document.release}, in force since {moment(document.at)}"
-    for decision in document.settings.values:
-        yield f"{decision.name}: {value_in_words(decision)} ({decision.reason})"
+    rows = [(decision.name, value_in_words(decision), decision.reason) for decision in document.settings.values]
+    yield from table(("Setting", "Value", "Reason"), rows)
     yield from map(_change, document.changes)
     yield from (
         f"warning: {warning}"

@@ -10,7 +10,7 @@ from typing import ClassVar
 import pytest
 
 from millrace.lifecycle.adopt import adopt_paths, search
-from millrace.lifecycle.keep import generations
+from millrace.lifecycle.keep import generation_store
 from millrace.storage.array.md import same_uuid
 from millrace.system import paths
 from millrace.system.run import Result
@@ -145,13 +145,13 @@ class Finder(Drives):
             return BAD_MOUNT
         if log is not None and self.running[log].uuid != file_system.log and "norecovery" not in options:
             return BAD_MOUNT
-        directory = generations.directory(where)
+        directory = generation_store.directory(where)
         if not directory.exists():
             directory.mkdir(parents=True)
         for path in directory.iterdir():
             path.unlink()
         for number, data in file_system.kept.items():
-            generations.file(directory, number).write_bytes(data)
+            generation_store.file(directory, number).write_bytes(data)
         for name in self.directories:
             (where / name).mkdir(exist_ok=True)
         for name in self.links:

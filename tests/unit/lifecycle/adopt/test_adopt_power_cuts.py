@@ -11,7 +11,7 @@ from millrace.lifecycle.adopt import adopt_paths, adoption_journal, search, verb
 from millrace.lifecycle.adopt.model import Adoption, SearchResult
 from millrace.lifecycle.adopt.search import Seen
 from millrace.lifecycle.adopt.search_result import refuse_if_pool
-from millrace.lifecycle.keep.generations import Newest
+from millrace.lifecycle.keep.generation_store import Newest
 from millrace.serve.config import files, store
 from millrace.storage.record.pool_file import load_pool
 from millrace.system import paths

@@ -10,7 +10,7 @@ from millrace.lifecycle.adopt import adopt, search, text, verbs
 from millrace.lifecycle.adopt.model import Adopted, Adoption
 from millrace.lifecycle.adopt.search import Seen
 from millrace.lifecycle.keep import trust
-from millrace.lifecycle.keep.generations import Newest
+from millrace.lifecycle.keep.generation_store import Newest
 from millrace.system.errors import BadInput
 from tests.fakes.samples import pool
 from tests.unit.lifecycle.adopt import states

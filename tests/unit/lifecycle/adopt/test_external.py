@@ -7,10 +7,11 @@ from pathlib import Path
 from typing import ClassVar
 
 import pytest
+from tests.unit.lifecycle.adopt.test_rebuilt import superblock
 
 from millrace.lifecycle.adopt import adopt, adopt_paths, search, text
 from millrace.lifecycle.adopt.model import SearchResult
-from millrace.lifecycle.keep import generations
+from millrace.lifecycle.keep import generation_store
 from millrace.storage.record.model import MemberRecord
 from millrace.system.errors import MillraceError
 from millrace.system.run import Result
@@ -18,7 +19,6 @@ from tests.fakes.commands import GOOD
 from tests.fakes.samples import EXTERNAL, external_pool, pool
 from tests.unit.lifecycle.adopt import states
 from tests.unit.lifecycle.adopt.finder import BAD_MOUNT, Finder
-from tests.unit.lifecycle.adopt.test_rebuilt import superblock
 
 UUID = pool().filesystem_uuid
 
@@ -70,10 +70,10 @@ class Outside(Finder):
         if [option for option in words[3].split(",") if option.startswith("logdev=")] != wanted:
             return BAD_MOUNT
         where = Path(words[5])
-        directory = generations.directory(where)
+        directory = generation_store.directory(where)
         directory.mkdir(parents=True, exist_ok=True)
         for number, data in self.kept.items():
-            generations.file(directory, number).write_bytes(data)
+            generation_store.file(directory, number).write_bytes(data)
         self.mounted = where
         return GOOD
 

@@ -10,7 +10,7 @@ import pytest
 
 from millrace.lifecycle.etc import __main__ as entry
 from millrace.lifecycle.etc import factory
-from millrace.lifecycle.etc.etc_update import Followed, follow
+from millrace.lifecycle.etc.etc_update import EtcUpdate, update_etc
 from millrace.serve.render import rendered
 from millrace.system import files
 from millrace.system.documents import write_model
@@ -49,15 +49,15 @@ def found(root: Path) -> dict[str, str]:
     }
 
 
-def followed() -> Followed:
-    done = follow()
+def followed() -> EtcUpdate:
+    done = update_etc()
     assert done is not None
     return done
 
 
 def test_nothing_is_written_in_the_version_that_made_root(root: Path) -> None:
     first_boot(root, OLD)
-    assert follow() is None and factory.trouble() is None
+    assert update_etc() is None and factory.trouble() is None
     assert (root / "etc/.updated").is_file()
 
 
@@ -72,7 +72,7 @@ def test_next_version_brings_changes_new_files_and_masks_and_takes_what_it_has_n
         ["motd", "dead.service"],
         {},
     )
-    assert follow() is None and factory.trouble() is None
+    assert update_etc() is None and factory.trouble() is None
     # systemd-sysusers.service makes the users of this version
     assert not (root / "etc/.updated").exists()
 
@@ -80,9 +80,9 @@ def test_next_version_brings_changes_new_files_and_masks_and_takes_what_it_has_n
 def test_version_before_returns_its_own(root: Path) -> None:
     first_boot(root, OLD)
     brings(root, NEW)
-    follow()
+    update_etc()
     brings(root, OLD)
-    follow()
+    update_etc()
     assert found(root) == OLD
     assert not (root / "etc/pam.d/new").exists() and (root / "etc/dead.service").is_symlink()
 
@@ -97,7 +97,7 @@ def test_edit_by_hand_stays_and_is_named_until_it_is_edited_again(root: Path) ->
     assert factory.unlike() == ["issue"] and factory.trouble() is None
     assert (root / "etc/issue").read_text() == "Keep out\n"
     assert (root / "etc/pam.d/sudo").read_text() == "auth sufficient\n"
-    assert follow() is None
+    assert update_etc() is None
     (root / "etc/issue").write_text("Keep out of Millrace 2\n")
     assert factory.unlike() == []
 
@@ -106,7 +106,7 @@ def test_edit_by_hand_is_not_named_in_the_version_that_it_was_made_in(root: Path
     first_boot(root, OLD)
     (root / "etc/issue").write_text("Keep out\n")
     brings(root, NEW)
-    follow()
+    update_etc()
     brings(root, OLD)
     assert followed().kept == {}
     assert factory.unlike() == [] and (root / "etc/issue").read_text() == "Keep out\n"
@@ -144,7 +144,7 @@ def test_accounts_and_identities_are_never_written(root: Path, name: str) -> Non
     (root / "etc" / name).write_text("of this server\n")
     brings(root, {**NEW, name: "of the build\n"})
     assert name not in factory.listed(root / factory.FACTORY).entries
-    follow()
+    update_etc()
     assert (root / "etc" / name).read_text() == "of this server\n"
 
 
@@ -209,19 +209,19 @@ def test_power_cut_at_any_write_goes_on_in_either_version(
         with monkeypatch.context() as patch:
             cut_after(patch, writes)
             try:
-                follow()
+                update_etc()
             except PowerCut:
                 assert factory.trouble() is not None
             else:
                 break
         if back:
             brings(root, {**OLD, "conf": "a file\n"})
-        follow()
+        update_etc()
         expected = {**OLD, "conf": "a file\n", "motd": "edited\n"} if back else {**newer, "motd": "edited\n"}
         # an interrupted write of the record itself is of no version
         left = {".updated", *(name for name in found(root) if name.startswith(f".{factory.LIST}."))}
         assert {name: text for name, text in found(root).items() if name not in left} == expected, writes
-        assert follow() is None
+        assert update_etc() is None
     assert 10 < writes < 39
 
 
@@ -245,7 +245,7 @@ def test_directory_that_leads_elsewhere_is_not_followed(root: Path) -> None:
     shutil.move(root / "etc/pam.d", root / "elsewhere")
     (root / "etc/pam.d").symlink_to(root / "elsewhere")
     brings(root, {**NEW, "pam.d/sudo": "auth optional\n"})
-    follow()
+    update_etc()
     assert (root / "elsewhere/sudo").read_text() == "auth required\n" and not (root / "elsewhere/new").exists()
 
 
@@ -275,7 +275,7 @@ def test_group_of_a_file_is_found_by_its_name(root: Path, monkeypatch: pytest.Mo
     monkeypatch.setattr("millrace.lifecycle.etc.etc_update.write_blocks", noted)
     with monkeypatch.context() as patch:
         patch.setattr(Path, "lstat", lambda self: Stat(self))  # noqa: PLW0108
-        follow()
+        update_etc()
     assert owners == {"rules": (0, 977)}
 
 

@@ -5,7 +5,7 @@ from typing import ClassVar
 
 import pytest
 
-from millrace.lifecycle.keep import generations, keeping
+from millrace.lifecycle.keep import generation_store, keeping
 from millrace.lifecycle.keep.model import KeepStatus
 from millrace.serve.config import store
 from millrace.serve.config.model import Config, User
@@ -65,7 +65,7 @@ class Server:
 
     @property
     def where(self) -> Path:
-        return generations.directory(self.root / "srv/pool")
+        return generation_store.directory(self.root / "srv/pool")
 
     def kept(self) -> list[str]:
         """The names in the directory, without the spare files for a full pool."""

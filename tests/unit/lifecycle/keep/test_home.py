@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from millrace.lifecycle.keep import forget, generations, home, keeping, verbs
+from millrace.lifecycle.keep import forget, generation_store, home, keeping, verbs
 from millrace.lifecycle.keep.model import Forgotten, KeepStatus
 from millrace.observe.health.checks import keep as health
 from millrace.observe.health.model import Level
@@ -34,7 +34,7 @@ def another_boot_drive(server: Server) -> None:
     """The pool is adopted by one, which keeps a state of its own."""
     mine = server.root / "mine"
     shutil.move(paths.keep_dir(), mine)
-    home.settle(max(generations.numbers(server.where)))
+    home.settle(max(generation_store.numbers(server.where)))
     server.rename("of the other server")
     assert server.keep().problem is None
     shutil.rmtree(paths.keep_dir())
@@ -114,10 +114,10 @@ def test_older_copy_of_this_boot_drive_does_not_serve_the_past(server: Server) -
 def earlier_release(server: Server) -> None:
     """What a release without writers wrote, and recorded."""
     everything = keeping.gather.gather(server.run)
-    number = 1 + max(generations.numbers(server.where), default=0)
-    generations.make_directory(server.root / "srv/pool")
+    number = 1 + max(generation_store.numbers(server.where), default=0)
+    generation_store.make_directory(server.root / "srv/pool")
     _, data = keeping.packed(load_pool(), everything, None, number, datetime.now(UTC))
-    generations.write(server.where, number, data)
+    generation_store.write(server.where, number, data)
 
 
 def test_rollback_to_an_earlier_release_trips_nothing(server: Server) -> None:
@@ -180,7 +180,7 @@ def test_state_of_this_boot_drive_is_kept_and_served_after_the_decision(
     done = CliRunner().invoke(verbs.keep, ["use-local", "--yes"], catch_exceptions=False)
     assert done.exit_code == 0 and not found(server)
     assert [argv[-1] for argv in calls] == ["millrace-pool.service", "millrace-serving.target"]
-    newest = generations.newest(server.where)
+    newest = generation_store.newest(server.where)
     assert newest is not None and newest.number == 3
     assert newest.generation.readable()["etc/millrace/policy.toml"] == b"# of this one\n"
     with pytest.raises(Refused, match="nothing to decide"):

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from millrace import __version__
-from millrace.lifecycle.keep import generation, generations, keeping, seal, text
+from millrace.lifecycle.keep import generation, generation_store, keeping, seal, text
 from millrace.lifecycle.keep.generation import Generation, pack, unpack
 from millrace.lifecycle.keep.model import KeyFile
 from millrace.system import files, paths
@@ -34,7 +34,7 @@ def test_everything_is_kept_for_root_alone(server: Server) -> None:
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
     for directory in (server.where, server.where.parent):
         assert stat.S_IMODE(directory.stat().st_mode) == 0o700
-    kept = generations.read(path)
+    kept = generation_store.read(path)
     opened = kept.readable()
     assert opened["accounts/shadow"].decode() == "admin:$y$admin:20000:::::\nanna:$y$anna:20000:::::\n"
     assert opened["var/lib/samba/private/secrets.tdb.dump"] == b"the SID of the machine"
@@ -70,7 +70,7 @@ def test_password_of_a_system_user_is_not_kept(server: Server) -> None:
 def test_time_zone_is_kept_as_the_link_that_it_is(server: Server) -> None:
     (server.root / "etc/localtime").symlink_to("/usr/share/zoneinfo/Europe/Berlin")
     server.keep()
-    found = generations.newest(server.where)
+    found = generation_store.newest(server.where)
     assert found is not None
     [one] = [member for member in found.generation.manifest.members if member.path == "etc/localtime"]
     assert (one.link, one.size) == ("/usr/share/zoneinfo/Europe/Berlin", 0)
@@ -104,7 +104,7 @@ def test_damaged_newest_is_reported_and_the_one_before_is_read(server: Server) -
     server.keep()
     newest = server.where / "state-000002.tar.gz"
     newest.write_bytes(newest.read_bytes()[:-100])
-    latest = generations.newest(server.where)
+    latest = generation_store.newest(server.where)
     assert latest is not None and latest.number == 1
     assert list(latest.damaged) == [newest] and "damaged" in latest.damaged[newest]
     status = server.keep()
@@ -178,7 +178,7 @@ def test_kill_at_each_write_leaves_a_state_that_can_be_read(server: Server, monk
                 killed += 1
             else:
                 break
-        newest = generations.newest(server.where)
+        newest = generation_store.newest(server.where)
         assert newest is not None and not newest.damaged
     assert killed > 4
     server.rename("after all")
@@ -230,7 +230,7 @@ def test_what_cannot_be_read_now_stays_as_it_was_kept_last(server: Server, passp
     server.rename("another policy")
     status = server.keep()
     assert status.generation == 2 and len(status.unread) == 2
-    kept = generations.read(server.where / "state-000002.tar.gz")
+    kept = generation_store.read(server.where / "state-000002.tar.gz")
     contents = kept.opened(key_of(kept, passphrase)) if passphrase else kept.readable()
     assert contents["var/lib/samba/private/secrets.tdb.dump"] == b"the SID of the machine"
     assert contents["etc/millrace/policy.toml"] == b"# another policy\n"
@@ -246,7 +246,7 @@ def test_kept_state_is_read_from_a_pool_that_cannot_be_written(server: Server, m
         return real(path, flags, *more, **options)
 
     monkeypatch.setattr(os, "open", read_only)
-    newest = generations.newest(server.where)
+    newest = generation_store.newest(server.where)
     assert newest is not None and b'"anna"' in newest.generation.readable()["var/lib/millrace/config.json"]
     assert {path: path.stat().st_mtime_ns for path in server.where.parent.rglob("*")} == before
 
@@ -257,7 +257,7 @@ def test_link_on_a_strange_pool_is_not_followed(server: Server, tmp_path: Path) 
     (strange / ".millrace").mkdir(parents=True)
     (strange / ".millrace/keep").symlink_to(server.where)
     with pytest.raises(BadInput, match="leads elsewhere"):
-        generations.newest(generations.directory(strange))
+        generation_store.newest(generation_store.directory(strange))
 
 
 def test_database_that_is_written_meanwhile_is_read_until_two_dumps_agree(server: Server) -> None:
@@ -270,7 +270,7 @@ def test_database_that_is_written_meanwhile_is_read_until_two_dumps_agree(server
 
     server.run._tdbdump = dump  # type: ignore[method-assign]
     server.keep()
-    contents = generations.read(server.where / "state-000001.tar.gz").readable()
+    contents = generation_store.read(server.where / "state-000001.tar.gz").readable()
     assert contents["var/lib/samba/private/secrets.tdb.dump"] == b"the SID of the machine"
 
 
@@ -292,7 +292,7 @@ def test_change_during_a_look_is_waited_for(server: Server) -> None:
     keeping.keep(server.run, pause)
     assert len(waited) == 3
     [path] = server.where.glob("state-*")
-    assert generations.read(path).readable()["etc/millrace/policy.toml"] == b"# still changing 2\n"
+    assert generation_store.read(path).readable()["etc/millrace/policy.toml"] == b"# still changing 2\n"
 
 
 def test_passphrase_seals_secrets_and_removes_what_was_readable(server: Server) -> None:
@@ -301,7 +301,7 @@ def test_passphrase_seals_secrets_and_removes_what_was_readable(server: Server) 
     status = server.keep()
     assert (status.sealed, server.kept()) == (True, ["state-000002.tar.gz"])
     [path] = server.where.glob("state-*")
-    kept = generations.read(path)
+    kept = generation_store.read(path)
     everything = b"".join(kept.stored.values()) + kept.manifest.model_dump_json().encode()
     for secret in (b"$y$anna", b"the SID", b"NT hash", b"key of the authority", b"correct horse"):
         assert secret not in everything
@@ -327,7 +327,7 @@ def test_sealed_state_that_another_has_made_is_not_opened(server: Server) -> Non
     key = seal.choose("correct horse battery")
     server.keep()
     [path] = server.where.glob("state-*")
-    kept = generations.read(path)
+    kept = generation_store.read(path)
     members = [member.model_copy(update={"sealed": False}) for member in kept.manifest.members if not member.sealed]
     forged = kept.manifest.model_copy(update={"members": members})
     left = {member.path: kept.stored[member.path] for member in members}
@@ -341,7 +341,7 @@ def test_sealed_state_of_an_earlier_release_is_written_again(server: Server) -> 
     seal.choose("correct horse battery")
     server.keep()
     [path] = server.where.glob("state-*")
-    kept = generations.read(path)
+    kept = generation_store.read(path)
     path.write_bytes(pack(kept.manifest, kept.stored))
     assert server.keep().generation == 2
     assert server.keep().generation == 2
@@ -375,7 +375,7 @@ def test_kill_before_earlier_generations_are_removed_is_made_up_for(
         raise Killed
 
     with monkeypatch.context() as broken:
-        broken.setattr(generations, "remove_others", dies)
+        broken.setattr(generation_store, "remove_others", dies)
         with pytest.raises(Killed):
             server.keep()
     assert server.kept() == ["state-000001.tar.gz", "state-000002.tar.gz"]
@@ -389,7 +389,7 @@ def test_file_that_only_root_reads_is_a_secret_wherever_it_is(server: Server) ->
     seal.choose("correct horse battery")
     server.keep()
     [path] = server.where.glob("state-*")
-    sealed = {one.path for one in generations.read(path).manifest.members if one.sealed}
+    sealed = {one.path for one in generation_store.read(path).manifest.members if one.sealed}
     assert "etc/millrace/own.key" in sealed and "etc/millrace/policy.toml" not in sealed
 
 
@@ -422,7 +422,7 @@ def test_size_of_a_generation_is_small(server: Server) -> None:
 
 def of_later_release(server: Server, path: Path, release: str = "0.9.0") -> None:
     """The generation as a release with another schema of the manifest writes it."""
-    found = generations.read(path)
+    found = generation_store.read(path)
     later = found.manifest.model_copy(update={"schema_version": 2, "release": release})
     path.write_bytes(generation.pack(later, found.stored))
 
@@ -432,8 +432,8 @@ def test_state_of_a_later_release_is_not_damaged_and_no_older_one_stands_for_it(
     server.rename("second")
     server.keep()
     of_later_release(server, server.where / "state-000002.tar.gz")
-    with pytest.raises(generations.LaterState) as stopped:
-        generations.newest(server.where)
+    with pytest.raises(generation_store.LaterState) as stopped:
+        generation_store.newest(server.where)
     assert str(stopped.value) == (
         "state-000002.tar.gz, a kept state on the pool, was written by Millrace 0.9.0, later than this one "
         f"({__version__}): boot an image of Millrace 0.9.0 or later"

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from millrace.lifecycle.keep import generations, spares
+from millrace.lifecycle.keep import generation_store, spares
 from tests.unit.lifecycle.keep.conftest import Server
 
 
@@ -22,7 +22,7 @@ def full(monkeypatch: pytest.MonkeyPatch) -> None:
     def no_room(path: Path, *_: object) -> None:
         raise OSError(errno.ENOSPC, "No space left on device", str(path))
 
-    monkeypatch.setattr(generations, "write_bytes", no_room)
+    monkeypatch.setattr(generation_store, "write_bytes", no_room)
     monkeypatch.setattr(spares, "_allocate", no_room)
 
 
@@ -46,7 +46,7 @@ def test_full_pool_takes_a_generation_into_a_spare_file(server: Server, monkeypa
     assert server.keep().problem is None
     assert server.kept() == ["state-000001.tar.gz", "state-000002.tar.gz"]
     assert inodes(server.where) == before
-    assert generations.read(server.where / "state-000002.tar.gz").manifest.generation == 2
+    assert generation_store.read(server.where / "state-000002.tar.gz").manifest.generation == 2
 
 
 def test_full_pool_without_spare_files_writes_over_the_oldest(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:

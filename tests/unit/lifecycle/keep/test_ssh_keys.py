@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from millrace.lifecycle.keep import generation, generations, ssh_keys
+from millrace.lifecycle.keep import generation, generation_store, ssh_keys
 from millrace.system.errors import Failed
 from tests.unit.lifecycle.keep.conftest import Server
 
@@ -16,7 +16,7 @@ KEY = "ssh-ed25519 AAAA anna@desk\n"
 
 
 def newest(server: Server) -> generation.Generation:
-    return generations.read(server.where / server.kept()[-1])
+    return generation_store.read(server.where / server.kept()[-1])
 
 
 def test_keys_are_kept_as_a_secret(server: Server) -> None:

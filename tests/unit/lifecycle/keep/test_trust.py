@@ -5,7 +5,7 @@ import json
 
 import pytest
 
-from millrace.lifecycle.keep import kept, trust
+from millrace.lifecycle.keep import kept_files, trust
 from millrace.lifecycle.keep.generation import Generation
 from millrace.lifecycle.keep.model import TrustKind
 from tests.unit.lifecycle.adopt.states import SHADOW, generation
@@ -152,7 +152,7 @@ def test_without_secrets_nothing_comes_that_others_may_not_read_whatever_the_sta
 
 def test_each_path_of_the_table_is_one_that_is_kept() -> None:
     patterns = [pattern for patterns in trust.PATHS.values() for pattern in patterns]
-    assert all(kept.fate(pattern.replace("*", "routes.json")) for pattern in patterns)
+    assert all(kept_files.fate(pattern.replace("*", "routes.json")) for pattern in patterns)
     assert {*trust.PATHS} == {*trust.LEFT_OUT} == {*trust.KINDS}
 
 

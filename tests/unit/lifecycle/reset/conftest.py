@@ -6,8 +6,8 @@ from typing import ClassVar
 import pytest
 
 from millrace.lifecycle.reset import reset
-from millrace.lifecycle.reset.firmware import REQUEST, TOOL, VARIABLES
 from millrace.lifecycle.reset.reset_job import JOB
+from millrace.lifecycle.reset.reset_request import REQUEST, TOOL, VARIABLES
 from millrace.system import paths
 from millrace.system.run import Result
 from tests.fakes.commands import GOOD

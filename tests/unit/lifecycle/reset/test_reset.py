@@ -10,11 +10,11 @@ from uuid import UUID
 import pytest
 
 from millrace.lifecycle.adopt import restore, search
-from millrace.lifecycle.keep import forget, generations
+from millrace.lifecycle.keep import forget, generation_store
 from millrace.lifecycle.keep.generation import Generation
 from millrace.lifecycle.reset import reset
-from millrace.lifecycle.reset.firmware import VARIABLES
 from millrace.lifecycle.reset.reset_job import JOB
+from millrace.lifecycle.reset.reset_request import VARIABLES
 from millrace.lifecycle.update import update_job
 from millrace.serve.config import reset_journal, store
 from millrace.serve.config.model import Config, DesiredShare, Group, Smb
@@ -29,7 +29,7 @@ from tests.unit.lifecycle.reset.conftest import Reset, ask_firmware
 
 
 def newest(server: Reset) -> Generation:
-    found = generations.newest(server.where)
+    found = generation_store.newest(server.where)
     assert found is not None
     return found.generation
 
@@ -75,7 +75,7 @@ def test_forgotten_people_are_in_no_generation_and_the_shares_are_closed(server:
     everything = b"".join(newest(server).stored.values())
     for secret in (b"anna", b"$y$", b"SID", b"NT hash", b"authority"):
         assert secret not in everything, only
-    latest = generations.newest(server.where)
+    latest = generation_store.newest(server.where)
     assert latest is not None
     config, pool = search.config_of(latest), search.pool_of(latest)
     restore.verify(latest.generation.manifest, latest.generation.readable())
@@ -120,7 +120,8 @@ def killed(*_: object) -> None:
 
 
 @pytest.mark.parametrize(
-    "place", ["keep.generations.write", "keep.forget._remove_others", "keep.forget.sync", "reset.firmware.request"]
+    "place",
+    ["keep.generation_store.write", "keep.forget._remove_others", "keep.forget.sync", "reset.reset_request.request"],
 )
 def test_reset_that_is_killed_goes_on_at_the_next_boot(
     server: Reset, monkeypatch: pytest.MonkeyPatch, place: str
@@ -276,7 +277,7 @@ def test_variables_that_cannot_be_written_are_named(server: Reset, monkeypatch: 
     class ReadOnly:
         f_flag = found.f_flag | os.ST_RDONLY
 
-    monkeypatch.setattr("millrace.lifecycle.reset.firmware.os.statvfs", lambda where: ReadOnly())
+    monkeypatch.setattr("millrace.lifecycle.reset.reset_request.os.statvfs", lambda where: ReadOnly())
     with pytest.raises(Refused, match="EFI variables of this server cannot be written"):
         server.reset("keep")
 

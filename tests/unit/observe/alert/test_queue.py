@@ -24,54 +24,54 @@ def waiting(state: AlertState) -> list[tuple[str, str, int]]:
 def test_each_route_gets_the_beginning_and_the_end_once() -> None:
     state = known()
     for seconds in (0, 30):
-        state = queue.follow(state, health(finding(), seconds=seconds), ROUTES)
+        state = queue.checked(state, health(finding(), seconds=seconds), ROUTES)
         state = queue.released(state, stamp(seconds), ["chat", "log"])
     assert waiting(state) == [("chat", "opened", 1), ("log", "opened", 1)]
     for seconds in (60, 90, 120):
-        state = queue.follow(state, health(seconds=seconds), ROUTES)
+        state = queue.checked(state, health(seconds=seconds), ROUTES)
     assert waiting(state)[2:] == [("chat", "closed", 1), ("log", "closed", 1)]
     assert [one.message.number for one in state.queue] == [1, 1, 2, 2]
 
 
 def test_same_document_is_followed_once() -> None:
-    state = queue.follow(known(), health(finding()), ROUTES)
-    assert queue.follow(state, health(finding(), finding("nfs")), ROUTES) is state
+    state = queue.checked(known(), health(finding()), ROUTES)
+    assert queue.checked(state, health(finding(), finding("nfs")), ROUTES) is state
 
 
 def test_many_at_once_are_one_message_for_each_route() -> None:
     shelf = [finding("drives", f"S{number}", Level.FAIL) for number in range(12)]
-    state = queue.released(queue.follow(known(), health(*shelf), ROUTES), stamp(5), ["chat", "log"])
+    state = queue.released(queue.checked(known(), health(*shelf), ROUTES), stamp(5), ["chat", "log"])
     assert waiting(state) == [("chat", "opened", 12), ("log", "opened", 12)]
 
 
 def test_what_is_held_is_reported_as_it_is_when_it_is_released() -> None:
-    state = queue.follow(known("chat"), health(finding()), [HOOK])
-    state = queue.follow(state, health(finding(level=Level.FAIL), seconds=2), [HOOK])
+    state = queue.checked(known("chat"), health(finding()), [HOOK])
+    state = queue.checked(state, health(finding(level=Level.FAIL), seconds=2), [HOOK])
     assert waiting(state) == []
     state = queue.released(state, stamp(5), ["chat"])
     assert waiting(state) == [("chat", "opened", 1)] and state.queue[0].message.alerts[0].level is Level.FAIL
-    state = queue.follow(state, health(finding(), seconds=30), [HOOK])
-    state = queue.follow(state, health(finding(level=Level.FAIL), seconds=60), [HOOK])
+    state = queue.checked(state, health(finding(), seconds=30), [HOOK])
+    state = queue.checked(state, health(finding(level=Level.FAIL), seconds=60), [HOOK])
     assert waiting(state)[1:] == [("chat", "worse", 1)]
 
 
 def test_end_of_what_is_still_held_does_not_overtake_its_beginning() -> None:
-    state = queue.follow(known("chat"), health(finding()), [HOOK])
+    state = queue.checked(known("chat"), health(finding()), [HOOK])
     for seconds in (30, 60):
-        state = queue.follow(state, health(seconds=seconds), [HOOK])
+        state = queue.checked(state, health(seconds=seconds), [HOOK])
     assert waiting(state) == [("chat", "opened", 1), ("chat", "closed", 1)]
     assert state.held == []
 
 
 def test_route_that_is_added_while_news_is_held_gets_it_once() -> None:
-    state = queue.follow(known("log"), health(finding()), [LOG])
+    state = queue.checked(known("log"), health(finding()), [LOG])
     state = queue.routed(state, [HOOK, LOG], BEGAN)
     assert sorted(waiting(state)) == [("chat", "opened", 1), ("log", "opened", 1)] and state.held == []
 
 
 def test_later_message_waits_for_the_earlier_one_of_its_route() -> None:
-    state = queue.say(known(), "opened", stamp(), [], ["chat", "log"])
-    state = queue.say(state, "closed", stamp(), [], ["chat"])
+    state = queue.enqueued(known(), "opened", stamp(), [], ["chat", "log"])
+    state = queue.enqueued(state, "closed", stamp(), [], ["chat"])
     assert [(queued.route, queued.message.event) for queued in queue.due(state, [], NOW)] == [
         ("chat", "opened"),
         ("log", "opened"),
@@ -84,7 +84,7 @@ def test_later_message_waits_for_the_earlier_one_of_its_route() -> None:
 
 
 def test_attempts_follow_with_growing_pauses_and_never_end() -> None:
-    state, now = queue.say(known(), "opened", stamp(), [], ["chat"]), NOW
+    state, now = queue.enqueued(known(), "opened", stamp(), [], ["chat"]), NOW
     pauses = []
     for _ in range(60):
         [queued] = queue.due(state, [], now)
@@ -99,7 +99,7 @@ def test_attempts_follow_with_growing_pauses_and_never_end() -> None:
 
 
 def test_clock_that_was_put_back_holds_nothing() -> None:
-    state = queue.say(known(), "opened", stamp(), [], ["chat"])
+    state = queue.enqueued(known(), "opened", stamp(), [], ["chat"])
     state = queue.failed(state, state.queue[0], "no", NOW)
     assert queue.due(state, [], NOW - 86400)
 
@@ -107,7 +107,7 @@ def test_clock_that_was_put_back_holds_nothing() -> None:
 def test_queue_is_bounded_and_says_what_it_dropped() -> None:
     state = known()
     for _ in range(MOST + 5):
-        state = queue.say(state, "opened", stamp(), [], ["chat"])
+        state = queue.enqueued(state, "opened", stamp(), [], ["chat"])
     numbers = [one.message.number for one in state.queue]
     assert len(numbers) == MOST
     # the first may be on its way; of the others the oldest go
@@ -116,12 +116,12 @@ def test_queue_is_bounded_and_says_what_it_dropped() -> None:
 
 
 def test_without_a_route_nothing_waits() -> None:
-    state = queue.follow(AlertState(), health(finding()), [])
+    state = queue.checked(AlertState(), health(finding()), [])
     assert state.queue == [] and len(state.open) == 1
 
 
 def test_new_route_gets_what_is_open_and_a_removed_one_leaves_nothing() -> None:
-    state = queue.follow(known("log"), health(finding()), [LOG])
+    state = queue.checked(known("log"), health(finding()), [LOG])
     state = queue.routed(state, [HOOK], BEGAN)
     assert waiting(state) == [("chat", "opened", 1)]
     assert [one.route for one in state.deliveries] == ["chat"]

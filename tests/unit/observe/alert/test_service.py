@@ -468,7 +468,7 @@ def test_damaged_routes_that_nobody_may_read_are_waited_for_too(damaged: Path, m
 
 
 def test_queue_outlives_damaged_routes(damaged: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    kept = queue.say(AlertState(deliveries=[Delivered(route="chat")]), "opened", stamp(), [], ["chat"])
+    kept = queue.enqueued(AlertState(deliveries=[Delivered(route="chat")]), "opened", stamp(), [], ["chat"])
     write_model(paths.alert_state_file(), kept)
     rounds(monkeypatch, 3)
     with pytest.raises(Stopped):

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from millrace.observe.health.checks import heat
-from millrace.storage.drive import hardware_errors, rises, smart
-from millrace.storage.drive.rises import LIFETIME, Rises
+from millrace.storage.drive import counter_rises, hardware_errors, smart
+from millrace.storage.drive.counter_rises import LIFETIME, Rises
 from millrace.system import paths
 from tests.fakes.error_counters import add_throttling
 from tests.unit.observe.health.servers import drive_smart, host, place, says, sentences, well
@@ -28,7 +28,7 @@ def read(days_ago: int, **changes: int) -> None:
     drives = [drive_smart(number, **(changes if number == 3 else {})) for number in range(12)]
     says(drives)
     counted = hardware_errors.of_drives({one.serial: smart.heat(one) for one in drives})
-    rises.save(rises.count(rises.load(), counted, LIFETIME, TODAY - timedelta(days=days_ago)))
+    counter_rises.save(counter_rises.count(counter_rises.load(), counted, LIFETIME, TODAY - timedelta(days=days_ago)))
 
 
 def found() -> str:
@@ -65,5 +65,5 @@ def test_socket_that_is_slowed_down_is_a_warning_and_ends(serving: Path) -> None
     times = f"WARN: CPU socket 0: heat has slowed it down 3 times since {TODAY}, for 2 min in all. [{heat.COOL}]"
     assert found() == times
     counted = {"heat/cpu0/times": 3, "heat/cpu0/ms": 61_000}
-    rises.save(rises.count(Rises(), counted, rises.boot_id(), TODAY - timedelta(days=2)))
+    counter_rises.save(counter_rises.count(Rises(), counted, counter_rises.boot_id(), TODAY - timedelta(days=2)))
     assert found() == ""

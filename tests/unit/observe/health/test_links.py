@@ -10,7 +10,7 @@ import pytest
 from millrace.inventory import error_counters
 from millrace.observe.health.checks import links
 from millrace.observe.health.model import Level
-from millrace.storage.drive import hardware_errors, rises
+from millrace.storage.drive import counter_rises, hardware_errors
 from millrace.system import paths
 from tests.fakes.error_counters import add_aer, add_card
 from tests.unit.observe.health.servers import host, place, sentences, well
@@ -92,7 +92,9 @@ def test_finding_ends_two_days_after_the_last_errors(serving: Path) -> None:
     counts(serving, {"RxErr": 5000})
     counted = hardware_errors.of_links(error_counters.links(paths.ROOT, host().drives))
     for ago, lines in ((1, 1), (2, 0)):
-        rises.save(rises.count(rises.Rises(), counted, rises.boot_id(), TODAY - timedelta(days=ago)))
+        counter_rises.save(
+            counter_rises.count(counter_rises.Rises(), counted, counter_rises.boot_id(), TODAY - timedelta(days=ago))
+        )
         assert len(links.check(host())) == lines
 
 

@@ -12,7 +12,7 @@ from millrace.observe.health.model import HealthFinding, Level
 from millrace.serve.config import files
 from millrace.serve.config.model import Config, first_config
 from millrace.serve.config.network import BondMode, BondPort, DesiredBond, DesiredNetwork, DesiredPort, DesiredVlan
-from millrace.serve.network import record
+from millrace.serve.network import trial_record
 from millrace.serve.network.model import NetworkTrial
 from millrace.system.documents import write_model
 from millrace.system.run import Result
@@ -119,5 +119,5 @@ def test_vlan_that_does_not_exist_is_named(bonded: Path) -> None:
 def test_change_that_waits_is_what_is_compared(bonded: Path) -> None:
     port = DesiredPort(mac="52:54:00:00:00:77", name="enp9s0", addresses=["10.9.0.1/24"])
     config = first_config().model_copy(update={"ports": [port]})
-    record.write(NetworkTrial(who="admin", what="x", part=record.part_of(decided()), state="waiting"))
+    trial_record.write(NetworkTrial(who="admin", what="x", part=trial_record.part_of(decided()), state="waiting"))
     assert [finding.level for finding in check(config)] == [Level.OK]

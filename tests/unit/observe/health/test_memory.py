@@ -9,8 +9,8 @@ import pytest
 from millrace.inventory import error_counters
 from millrace.observe.health.checks import memory
 from millrace.observe.health.model import Level
-from millrace.storage.drive import hardware_errors, rises
-from millrace.storage.drive.rises import Rises
+from millrace.storage.drive import counter_rises, hardware_errors
+from millrace.storage.drive.counter_rises import Rises
 from millrace.system import paths
 from tests.fakes.error_counters import add_module
 from tests.unit.observe.health.servers import host, sentences
@@ -34,7 +34,9 @@ def boots(root: Path, boot: str) -> None:
 def record(days_ago: int) -> None:
     """SMART was read so many days ago."""
     counted = hardware_errors.of_modules(error_counters.modules(paths.ROOT))
-    rises.save(rises.count(rises.load(), counted, rises.boot_id(), TODAY - timedelta(days=days_ago)))
+    counter_rises.save(
+        counter_rises.count(counter_rises.load(), counted, counter_rises.boot_id(), TODAY - timedelta(days=days_ago))
+    )
 
 
 def found() -> str:
@@ -60,10 +62,10 @@ def test_one_error_a_day_is_no_warning_and_a_warning_lasts_for_a_week(root: Path
         add_module(root, 0, 0, "P0_DIMM_A1", corrected=count)
         record(16 - count)
     assert "WARN" not in found()
-    rises.save(Rises())
+    counter_rises.save(Rises())
     record(6)
     assert f"ECC corrected 15 errors since {TODAY - timedelta(days=6)}" in found()
-    rises.save(Rises())
+    counter_rises.save(Rises())
     record(7)
     assert "WARN" not in found()
 

@@ -8,7 +8,7 @@ import pytest
 
 from millrace.observe.health.checks import returns
 from millrace.observe.health.model import Level
-from millrace.storage.assemble import failures, revivals
+from millrace.storage.assemble import failures, revival_limit
 from millrace.storage.assemble.readd import Return, Returns
 from millrace.storage.record.model import Pool
 from millrace.system import paths
@@ -83,9 +83,9 @@ def test_array_that_is_not_started_by_itself_any_more_fails(tmp_path: Path) -> N
     write_model(paths.pool_file(), pool.model_copy(update={"arrays": [data, *pool.arrays[1:]]}))
     now = datetime.now(UTC).isoformat()
     for _ in range(2):
-        revivals.add([data], now)
+        revival_limit.add([data], now)
     assert returns.check(host()) == []
-    revivals.add([data], now)
+    revival_limit.add([data], now)
     [finding] = returns.check(host())
     assert (finding.level, finding.subject) == (Level.FAIL, data.array.name)
     assert finding.sentence == (

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from millrace.lifecycle.keep import generations
+from millrace.lifecycle.keep import generation_store
 from millrace.observe.health.clock import ClockState
 from millrace.observe.history import history_paths, pool_copy, query
 from millrace.observe.history.database import HistoryFile, opened
@@ -96,7 +96,7 @@ def set_clock(synchronised: bool) -> None:
 )
 def test_clock_that_is_not_synchronised_ends_no_year(box: Box, years: int) -> None:
     hours = [START + years * 366 * DAY + hour * HOUR for hour in range(5)]
-    generations.make_directory(paths.ROOT / "srv/pool", "history")
+    generation_store.make_directory(paths.ROOT / "srv/pool", "history")
     with opened(kept(), pool_copy.YEAR_BYTES, 0o600) as database:
         database.write(slots=[(at, ("cpu", ""), 0.25, 0.5) for at in hours])
     set_clock(synchronised=False)

@@ -19,6 +19,7 @@ from millrace.plan.policy.policy_file import load_policy
 from millrace.system import paths
 from millrace.system.errors import BadInput
 from millrace.system.run import Result
+from millrace.system.units import SHARES, TUNE
 
 EXAMPLE = (REPO / "docs/examples/policy.toml").read_text()
 TEXT = '# ours\n[layout]\n# two of them\nspares = 2 # hot\n\n[nfs]\nnetworks = [\n  "10.1.0.0/24",\n]\n'
@@ -93,7 +94,7 @@ def test_set_writes_validates_and_applies_what_takes_effect_at_once(
         ("layout.spares", None, "new pool"),
         ("md.discard", "never", "now"),
     ]
-    assert document["applied"] == [edit.TUNE, edit.SHARES]
+    assert document["applied"] == [TUNE, SHARES]
     assert [words[1:] for words in systemctl] == [["try-reload-or-restart", unit] for unit in document["applied"]]
     assert load_policy().md.discard == "never" and load_policy().layout.spares is None
     assert paths.policy_file().stat().st_mode & 0o777 == 0o600

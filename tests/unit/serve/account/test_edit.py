@@ -8,8 +8,8 @@ import pytest
 from click.testing import CliRunner
 
 from millrace.serve.account import edit
+from millrace.serve.account.account_change import AccountChange, PasswordChange
 from millrace.serve.account.accounts import CONSOLE_SHELL, render
-from millrace.serve.account.part import AccountChange, PasswordChange
 from millrace.serve.account.sync import sync
 from millrace.serve.account.verbs import user as user_verb
 from millrace.serve.config import store

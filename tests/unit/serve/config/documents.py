@@ -34,9 +34,9 @@ from millrace.serve.volume.model import Exports, Volume
 from millrace.storage.assemble.in_sync import InSync
 from millrace.storage.assemble.readd import Returns
 from millrace.storage.assemble.unclean import UncleanStarts
+from millrace.storage.drive.counter_rises import Rises
 from millrace.storage.drive.drive_history import KnownDrives
 from millrace.storage.drive.media_errors import Counters
-from millrace.storage.drive.rises import Rises
 from millrace.storage.fabrics.fabrics_model import FabricsConnections, FabricsSecrets
 from millrace.storage.record.apart_record import ApartMembers
 from millrace.storage.record.destruction import Destruction
@@ -122,7 +122,7 @@ DOCUMENTS: dict[str, tuple[tuple[str, ...], type[BaseModel]]] = {
 WRITERS: dict[str, set[str]] = {
     # the key is that of the room keep, the configuration that of the state
     "lifecycle/adopt/adopt.py": {"keep-key.json", "adoption.json"},
-    "lifecycle/adopt/again.py": {"keep-key.json"},
+    "lifecycle/adopt/homecoming.py": {"keep-key.json"},
     "lifecycle/adopt/search_result.py": set(),
     "lifecycle/adopt/adopt_job.py": {"adoption.json"},
     "lifecycle/adopt/adoption_journal.py": {"adoption.json"},
@@ -149,7 +149,7 @@ WRITERS: dict[str, set[str]] = {
     "lifecycle/etc/etc_update.py": {"etc-factory.json"},
     "serve/render/rendered.py": {"rendered.json"},
     # a power cut forgets it, as the change itself
-    "serve/network/record.py": set(),
+    "serve/network/trial_record.py": set(),
     "observe/health/access_losses.py": set(),
     "observe/health/clock.py": set(),
     "observe/health/latency.py": set(),

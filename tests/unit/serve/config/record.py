@@ -57,9 +57,9 @@ from millrace.serve.render.rendered import Rendered
 from millrace.serve.share.machine_sid import MachineSid
 from millrace.serve.share.model import KeptVerification, KeptVerifications, ShareVerification
 from millrace.serve.volume.model import Exports, Volume, VolumeExport
+from millrace.storage.drive.counter_rises import Rise, Rises, RisingCounter
 from millrace.storage.drive.drive_history import KnownDrive, KnownDrives
 from millrace.storage.drive.media_errors import Counter, Counters
-from millrace.storage.drive.rises import Rise, Rises, RisingCounter
 from millrace.storage.drive.wear import WearStep
 from millrace.storage.fabrics.fabrics_model import FabricsConnection, FabricsConnections, FabricsSecrets
 from millrace.storage.record.erasure import Erasure, Erasures

@@ -8,8 +8,8 @@ from millrace.plan.settings import SettingsFile
 from millrace.plan.settings_changes import changes
 from millrace.serve.config.reset_journal import Reset
 from millrace.storage.assemble.in_sync import InSync, InSyncArray
-from millrace.storage.assemble.lives import LeftMember
 from millrace.storage.assemble.readd import Return, Returns
+from millrace.storage.assemble.separate_lives import LeftMember
 from millrace.storage.assemble.unclean import Suspects, Unclean, UncleanStarts
 from millrace.storage.record.apart_record import Apart, ApartMembers, Undecided
 from millrace.storage.record.destruction import Destruction, LeftDrive

@@ -13,7 +13,7 @@ import pytest
 from pydantic import BaseModel
 
 from host.layout import REPO
-from millrace.lifecycle.keep import kept
+from millrace.lifecycle.keep import kept_files
 from millrace.plan.model import Plan
 from millrace.storage.record.model import Pool
 from millrace.system import paths
@@ -55,9 +55,9 @@ def test_every_document_that_paths_names_and_that_is_kept_or_left_is_known() -> 
     state = {str(path.relative_to(paths.ROOT)) for path in named if isinstance(path, Path)}
     known = {path for places, _ in DOCUMENTS.values() for path in places}
     assert {path for path in state if path.startswith(STATE) and path.endswith(".json")} <= known
-    patterns = {one.path for one in (*kept.KEPT, *kept.LEFT) if fnmatchcase(one.path, f"{STATE}/*.json")}
+    patterns = {one.path for one in (*kept_files.KEPT, *kept_files.LEFT) if fnmatchcase(one.path, f"{STATE}/*.json")}
     assert [one for one in sorted(patterns) if not any(fnmatchcase(path, one) for path in known)] == []
-    assert [path for path in sorted(known) if path.startswith(f"{STATE}/") and kept.fate(path) is None] == []
+    assert [path for path in sorted(known) if path.startswith(f"{STATE}/") and kept_files.fate(path) is None] == []
 
 
 @pytest.mark.parametrize("name", sorted(KINDS))

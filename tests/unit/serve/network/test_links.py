@@ -4,7 +4,7 @@
 import pytest
 
 from millrace.serve.config import store
-from millrace.serve.network import record, trial
+from millrace.serve.network import trial, trial_record
 from millrace.serve.network.edit import LinkSettings, add_bond, add_vlan, remove, set_link
 from millrace.serve.network.model import LinkReport
 from millrace.serve.network.network_state import found
@@ -92,7 +92,7 @@ def test_address_of_a_vlan_is_changed(network: Network) -> None:
 def test_vlan_id_out_of_range_is_refused(network: Network, number: int, words: str) -> None:
     with pytest.raises(BadInput, match=words) as error:
         vlan(network, number)
-    assert "\n" not in str(error.value) and record.last() is None
+    assert "\n" not in str(error.value) and trial_record.last() is None
 
 
 def test_vlan_id_that_is_used_is_refused(network: Network) -> None:
@@ -175,7 +175,7 @@ def test_mtu_above_that_of_the_driver_is_refused(network: Network) -> None:
         set_link("enp1s0", LinkSettings(mtu=9300), network.host())
     with pytest.raises(BadInput, match="the MTU 100 is out of range"):
         set_link("enp1s0", LinkSettings(mtu=100), network.host())
-    assert record.last() is None
+    assert trial_record.last() is None
 
 
 def test_mtu_of_a_port_leaves_its_addresses(network: Network) -> None:

@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 
 from millrace.serve.config import store
-from millrace.serve.network import record, trial
+from millrace.serve.network import trial, trial_record
 from millrace.serve.network.edit import LinkSettings, set_link
 from millrace.serve.network.network_state import found
 from millrace.serve.render import reconcile
@@ -136,7 +136,7 @@ def test_process_that_systemd_does_not_start_changes_nothing(network: Network) -
     network.broken["systemd-run"] = Result(1, "", "no bus")
     with pytest.raises(Failed, match="no bus"):
         set_link("enp1s0", LinkSettings(("10.0.0.11/24",)), replace(network.host(), start=None))
-    assert record.last() is None and network.addresses["enp1s0"] == ["10.0.0.2/24"]
+    assert trial_record.last() is None and network.addresses["enp1s0"] == ["10.0.0.2/24"]
 
 
 def test_process_of_a_change_is_started_again_where_it_is_killed(network: Network) -> None:

@@ -13,12 +13,12 @@ from millrace.serve.config import store
 from millrace.serve.config.model import Config, DesiredShare, NfsClient, Smb, User
 from millrace.serve.render import reconcile
 from millrace.serve.render.registry import Change
-from millrace.serve.share import change as change_module
 from millrace.serve.share import edit, quota
-from millrace.serve.share.change import CLOSED_BY_NAME, refuse_unmet
+from millrace.serve.share import share_change as change_module
 from millrace.serve.share.cleanup import clean_up
 from millrace.serve.share.edit import create_shares, remove_share, set_share
 from millrace.serve.share.model import ChangeReport
+from millrace.serve.share.share_change import CLOSED_BY_NAME, refuse_unmet
 from millrace.system.errors import BadInput, Refused
 from millrace.system.run import Result
 from tests.fakes.appliance import Appliance

@@ -5,7 +5,7 @@ import socket
 
 import pytest
 
-from millrace.lifecycle.keep.kept import KEPT
+from millrace.lifecycle.keep.kept_files import KEPT
 from millrace.serve.config.model import first_config
 from millrace.serve.share import machine_sid
 from millrace.system.errors import Failed

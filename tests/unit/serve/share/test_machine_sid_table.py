@@ -8,7 +8,7 @@ from uuid import UUID
 import pytest
 
 from host.layout import REPO
-from millrace.lifecycle.keep.kept import KEPT, has
+from millrace.lifecycle.keep.kept_files import KEPT, has
 from millrace.serve.certificate.identity import identity
 from millrace.serve.config.model import Domain, first_config
 from millrace.serve.share import desired, machine_sid, nfs

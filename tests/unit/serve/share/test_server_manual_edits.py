@@ -7,7 +7,7 @@ from millrace.observe.health.checks import shares
 from millrace.observe.health.model import Level
 from millrace.serve.config import store
 from millrace.serve.render import rendered
-from millrace.serve.share import exports
+from millrace.serve.share import export_table
 from millrace.serve.share.edit import create_shares
 from millrace.serve.share.server import ShareServer
 from millrace.system.errors import Failed
@@ -133,6 +133,6 @@ def test_shares_that_cannot_be_opened_without_io_uring_are_a_failure(appliance: 
 def test_export_of_a_benchmark_is_ours_and_one_of_another_is_not(appliance: Appliance, server: ShareServer) -> None:
     directory = appliance.root / "etc/exports.d"
     (directory / "millrace-bench.exports").write_text("/srv/pool/.millrace-bench 10.0.0.9(rw)\n")
-    assert exports.foreign_files() == []
+    assert export_table.foreign_files() == []
     (directory / "o.exports").write_text("/srv/other 10.0.0.0/24(ro)\n")
-    assert exports.foreign_files() == ["/etc/exports.d/o.exports"]
+    assert export_table.foreign_files() == ["/etc/exports.d/o.exports"]

@@ -59,7 +59,7 @@ def test_change_is_confirmed_and_its_unit_started(world: World, monkeypatch: pyt
         assert not world.called("systemctl start")
         return ChangeJournal.open(plan(), "admin", AT).change
 
-    monkeypatch.setattr("millrace.storage.change.changes.confirm", confirm)
+    monkeypatch.setattr("millrace.storage.change.change_proposal.confirm", confirm)
     proposal = DriveProposal(sha256=plan().digest(), plan=plan(), steps=[])
     change = change_job.start(world, proposal, proposal.sha256, "admin")
     assert world.called("systemctl start") == [f"systemctl start --no-block {UNIT}"]

@@ -11,7 +11,7 @@ import pytest
 from millrace.plan.model import Plan
 from millrace.plan.policy.model import LayoutPolicy, Policy
 from millrace.storage.assemble.assemble import assemble
-from millrace.storage.change import change_text, changes
+from millrace.storage.change import change_proposal, change_text
 from millrace.storage.change.grow_steps import GrowTask
 from millrace.storage.change.plan_grow import growth
 from millrace.storage.record import change_journal
@@ -45,12 +45,12 @@ def larger(world: World, root: Path, factor: int = 2, without: tuple[str, ...] =
 
 
 def proposed(world: World) -> DriveProposal:
-    return changes.proposed(world, growth, None)
+    return change_proposal.proposed(world, growth, None)
 
 
 def grown(world: World) -> list[str]:
     proposal = proposed(world)
-    changes.confirm(world, proposal, proposal.sha256, "admin")
+    change_proposal.confirm(world, proposal, proposal.sha256, "admin")
     return applied(world)
 
 
@@ -109,7 +109,7 @@ def test_degraded_pool_is_refused(root: Path) -> None:
 def test_pool_that_degrades_between_confirmation_and_growth_is_not_enlarged(root: Path) -> None:
     world = larger(pool_of(raid6_plan()), root)
     proposal = proposed(world)
-    changes.confirm(world, proposal, proposal.sha256, "admin")
+    change_proposal.confirm(world, proposal, proposal.sha256, "admin")
     die(world, "D1")
     with pytest.raises(Refused):
         applied(world)
@@ -135,7 +135,7 @@ def test_dry_run_shows_the_gain_and_writes_nothing(root: Path) -> None:
 def test_pool_that_is_not_mounted_is_a_sentence_and_goes_on_later(root: Path) -> None:
     world = larger(pool_of(raid6_plan()), root)
     proposal = proposed(world)
-    changes.confirm(world, proposal, proposal.sha256, "admin")
+    change_proposal.confirm(world, proposal, proposal.sha256, "admin")
     unmount_all(root)
     with pytest.raises(Failed, match="/srv/pool is not mounted"):
         applied(world)
@@ -147,7 +147,7 @@ def test_pool_that_is_not_mounted_is_a_sentence_and_goes_on_later(root: Path) ->
 def test_member_that_dies_before_the_file_system_has_grown_is_replaced_by_one_of_the_new_size(root: Path) -> None:
     world = larger(pool_of(raid6_plan()), root)
     proposal = proposed(world)
-    changes.confirm(world, proposal, proposal.sha256, "admin")
+    change_proposal.confirm(world, proposal, proposal.sha256, "admin")
     unmount_all(root)
     with pytest.raises(Failed, match="/srv/pool is not mounted"):
         applied(world)
@@ -159,7 +159,7 @@ def test_array_that_has_grown_and_lost_a_member_in_a_power_cut_is_recorded(
 ) -> None:
     world = larger(pool_of(raid6_plan()), root)
     proposal = proposed(world)
-    changes.confirm(world, proposal, proposal.sha256, "admin")
+    change_proposal.confirm(world, proposal, proposal.sha256, "admin")
     with monkeypatch.context() as patch:
         wire_journal(world, patch)
         patch.setattr(GrowTask, "perform", _cut_after(GrowTask.perform))
@@ -184,7 +184,7 @@ def test_one_cut_at_every_moment(
 ) -> None:
     before, files = larger(pool_of(raid6_plan()), root), tmp_path_factory.mktemp("before")
     proposal = proposed(before)
-    changes.confirm(before, proposal, proposal.sha256, "admin")
+    change_proposal.confirm(before, proposal, proposal.sha256, "admin")
     shutil.copytree(root, files, dirs_exist_ok=True)
     moment = 0
     while True:

@@ -10,7 +10,7 @@ from millrace.plan.policy.model import LayoutPolicy, LogPolicy, Policy
 from millrace.storage.assemble import in_sync
 from millrace.storage.assemble.assemble import assemble
 from millrace.storage.assemble.readd import readd
-from millrace.storage.change import changes
+from millrace.storage.change import change_proposal
 from millrace.storage.change.change_steps import LostDrive
 from millrace.storage.change.change_text import steps_in_words
 from millrace.storage.change.plan_replace import PoolServer
@@ -60,8 +60,8 @@ def pull(world: World, serial: str) -> None:
 
 
 def done(world: World, decide: Callable[[PoolServer], DrivePlan], old: str | None) -> list[str]:
-    proposal = changes.proposed(world, decide, old)
-    changes.confirm(world, proposal, proposal.sha256, "admin")
+    proposal = change_proposal.proposed(world, decide, old)
+    change_proposal.confirm(world, proposal, proposal.sha256, "admin")
     return applied(world)
 
 

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from contextlib import suppress
 
 from millrace.plan.model import Plan
-from millrace.storage.change import change_job, changes
+from millrace.storage.change import change_job, change_proposal
 from millrace.storage.change.plan_replace import PoolServer, replacement
 from millrace.storage.record.drive_change import DriveChange, DrivePlan, DriveProposal
 from millrace.storage.record.pool_file import load_pool
@@ -45,13 +45,13 @@ def replacing(old: str, new: str | None = None) -> Callable[[PoolServer], DriveP
 
 
 def proposed(world: World, old: str, new: str | None = None) -> DriveProposal:
-    return changes.proposed(world, replacing(old, new), old)
+    return change_proposal.proposed(world, replacing(old, new), old)
 
 
 def confirmed(world: World, old: str, new: str | None = None) -> DriveChange:
     """A replacement that an administrator has confirmed and that has not begun."""
     proposal = proposed(world, old, new)
-    return changes.confirm(world, proposal, proposal.sha256, "admin")
+    return change_proposal.confirm(world, proposal, proposal.sha256, "admin")
 
 
 def applied(world: World) -> list[str]:

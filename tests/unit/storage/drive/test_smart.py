@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from millrace.storage.drive import drive_history, rises, smart
+from millrace.storage.drive import counter_rises, drive_history, smart
 from millrace.storage.drive.smart import DriveSmart
 from millrace.storage.drive.smart_events import Command
 from millrace.system import paths
@@ -134,7 +134,7 @@ def test_heat_and_the_counters_of_the_hardware_are_kept_by_day(tree: Tree, monke
     assert (drive.throttled, drive.throttled_seconds, drive.hot_minutes) == (5, 60, 3)
     monkeypatch.setattr(f"{__name__}.SAID", SAID | heat | {"thm_temp2_trans_count": 3})
     read(0)
-    risen = {counter.key: sum(each.count for each in counter.days) for counter in rises.load().counters}
+    risen = {counter.key: sum(each.count for each in counter.days) for counter in counter_rises.load().counters}
     # what a drive counted before it came is not new; the kernel's counters began with this start
     assert risen["heat/drive/S1/throttled"] == 2 and risen["heat/drive/S1/throttled-seconds"] == 0
     assert risen["memory/mc0/dimm0/corrected"] == 3
@@ -142,4 +142,4 @@ def test_heat_and_the_counters_of_the_hardware_are_kept_by_day(tree: Tree, monke
 
 def test_drive_that_reports_nothing_of_its_heat_has_no_counters(tree: Tree) -> None:
     assert read(0).throttled is None
-    assert rises.load().counters == []
+    assert counter_rises.load().counters == []

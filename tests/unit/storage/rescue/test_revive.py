@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from millrace.cli.program import run
-from millrace.storage.assemble import revivals, unclean
+from millrace.storage.assemble import revival_limit, unclean
 from millrace.storage.assemble.assemble import assemble
 from millrace.storage.assemble.readd import readd
 from millrace.storage.record import apart_record
@@ -357,7 +357,7 @@ def test_boot_drive_that_takes_no_record_counts_until_the_restart(
     gone(world, ("D0",), ("D1",), ("D2",))
     assert revive(capsys, "--automatic")[0] == 0
     assert len(paths.unrecorded_revivals_file().read_text().splitlines()) == 1
-    (one,) = revivals.recent(world.now())
+    (one,) = revival_limit.recent(world.now())
     assert one.array == load_pool().arrays[0].uuid
 
 
@@ -367,9 +367,9 @@ def test_only_starts_of_this_array_and_this_day_count(world: WithoutLog) -> None
     lines = [json.dumps([data.uuid, (now - timedelta(hours=one)).isoformat()]) for one in (1, 2, 25)]
     bad = ["{", "[]", "[1, 2]", json.dumps([data.uuid, "2026-11-28T00:00:00"]), json.dumps([log.uuid, world.now()])]
     write_text(paths.revivals_file(), "".join(f"{line}\n" for line in [*lines, *bad]))
-    assert revivals.refusal(data, world.now()) is None
-    revivals.add([data], world.now())
-    assert revivals.refusal(data, world.now()) == "RAID6 data broke and was started again 3 times in 24 hours"
+    assert revival_limit.refusal(data, world.now()) is None
+    revival_limit.add([data], world.now())
+    assert revival_limit.refusal(data, world.now()) == "RAID6 data broke and was started again 3 times in 24 hours"
     assert len(paths.revivals_file().read_text().splitlines()) == 4
 
 

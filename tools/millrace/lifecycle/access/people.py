@@ -5,7 +5,7 @@ from collections.abc import Callable
 from typing import Literal
 
 from millrace.serve.account import accounts, edit, second_factor
-from millrace.serve.account.part import AccountChange
+from millrace.serve.account.account_change import AccountChange
 from millrace.serve.config import store
 from millrace.serve.config.model import ADMIN, Config, Person
 from millrace.serve.render.reconcile import Reconciliation

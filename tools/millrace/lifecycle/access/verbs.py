@@ -249,10 +249,12 @@ def _people(listing: "AccessList") -> Iterator[str]:
         for person in listing.people
     ]
     yield from table(("Name", "Full name", "Role", "State", "Second factor", "Keys"), rows, right=("Keys",))
-    for person in listing.people:
-        for entry in person.keys:
-            kind = "security key" if entry.security_key else entry.type
-            yield f"{person.name}: {entry.fingerprint} ({kind}{', ' if entry.comment else ''}{entry.comment})"
+    keys = [
+        (person.name, "security key" if entry.security_key else entry.type, entry.fingerprint, entry.comment)
+        for person in listing.people
+        for entry in person.keys
+    ]
+    yield from table(("Key of", "Type", "Fingerprint", "Comment"), keys)
     yield f"ssh is {'on' if listing.ssh else 'off'}."
 
 

@@ -4,12 +4,12 @@
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 
-from millrace.lifecycle.adopt import adopt_paths, adoption_journal, again, progress, restore, text
+from millrace.lifecycle.adopt import adopt_paths, adoption_journal, homecoming, progress, restore, text
 from millrace.lifecycle.adopt.model import Adopted, Adoption
 from millrace.lifecycle.adopt.ports import kept_ports, replaced
 from millrace.lifecycle.adopt.search import Seen, config_of, look_for, origin_of, pool_of, verify
 from millrace.lifecycle.adopt.search_result import forget, refuse_if_pool
-from millrace.lifecycle.keep import generation, generations, home, seal, trust
+from millrace.lifecycle.keep import generation, generation_store, home, seal, trust
 from millrace.lifecycle.keep.generation import Generation
 from millrace.lifecycle.keep.model import KeyFile, TrustKind
 from millrace.lifecycle.keep.trust import KINDS
@@ -91,10 +91,10 @@ def finish(adoption: Adoption, run: Runner) -> Adopted:
 def _finish(adoption: Adoption, run: Runner) -> Adopted:
     state = generation.unpack(adopt_paths.state_file().read_bytes())
     contents = _contents(state, adoption)
-    newest = generations.Newest(adoption.generation, state, {})
+    newest = generation_store.Newest(adoption.generation, state, {})
     config = config_of(newest)
     if adoption.again:
-        again.clear(state.manifest, config, run)
+        homecoming.clear(state.manifest, config, run)
     missing = restore.restore(state.manifest, contents, adoption.ports, run)
     # as old as the state: members may have come and gone since
     in_sync.forget_left()

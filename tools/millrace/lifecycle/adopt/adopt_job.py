@@ -69,7 +69,7 @@ def follow(run: Runner, pause: Callable[[float], None] = time.sleep) -> Iterator
     # the unit removes it at its end
     adoption = adoption_journal.under_way()
     if adoption is not None:
-        raise Failed(adoption.problem or f"the adoption was interrupted; journalctl -u {JOB.unit} says why")
+        raise Failed(adoption.problem or f"the adoption was interrupted; journalctl -u {JOB.unit} shows the reason")
 
 
 def adopted() -> Adopted:

@@ -11,8 +11,8 @@ from millrace.storage.array.machine import System
 from millrace.storage.array.md import HOMEHOST, LOST_MEMBERS
 from millrace.storage.array.signature import exported
 from millrace.storage.array.superblock import Superblock, examine
-from millrace.storage.assemble import lives
-from millrace.storage.assemble.lives import Holder
+from millrace.storage.assemble import separate_lives
+from millrace.storage.assemble.separate_lives import Holder
 from millrace.system.errors import Refused
 
 PREFIX = f"{HOMEHOST}:{array_link('')}"
@@ -72,7 +72,7 @@ def on_drives(system: System, names: Sequence[str] | None = None) -> list[OnDriv
 def _array(system: System, about: Mapping[str, str], names: Sequence[str]) -> OnDrives:
     blocks: list[Superblock] = [block for name in names if (block := examine(system, name)) is not None]
     members = {name: system.identity(name) for name in names}
-    _refuse_split(about, lives.holders(members, blocks))
+    _refuse_split(about, separate_lives.holders(members, blocks))
     latest = latest_members(blocks)
     serials = {name: member.serial for name, member in members.items()}
     array = about["MD_NAME"].removeprefix(PREFIX)
@@ -100,7 +100,7 @@ def _array(system: System, about: Mapping[str, str], names: Sequence[str]) -> On
 
 def _refuse_split(about: Mapping[str, str], members: Sequence[Holder]) -> None:
     slots, level = int(about["MD_DEVICES"]), about["MD_LEVEL"]
-    lives.refuse_split(about["MD_NAME"].removeprefix(PREFIX), slots, needed(level, slots), members)
+    separate_lives.refuse_split(about["MD_NAME"].removeprefix(PREFIX), slots, needed(level, slots), members)
 
 
 def needed(level: str, slots: int) -> int:

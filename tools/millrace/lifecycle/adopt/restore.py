@@ -11,7 +11,7 @@ from millrace.lifecycle.access.one_time import USER
 from millrace.lifecycle.adopt import logs, progress
 from millrace.lifecycle.adopt.ports import moved, set_addresses
 from millrace.lifecycle.keep import ssh_keys
-from millrace.lifecycle.keep.kept import KEPT, KeptPath, has
+from millrace.lifecycle.keep.kept_files import KEPT, KeptPath, has
 from millrace.lifecycle.keep.model import Manifest, ManifestMember
 from millrace.serve.account import accounts
 from millrace.serve.certificate.files import certificate_lock

@@ -13,11 +13,11 @@ from millrace.lifecycle.adopt.arrays import MIXED, OnDrives, named, of_one_pool,
 from millrace.lifecycle.adopt.external import OnExternal, on_external, verify_external
 from millrace.lifecycle.adopt.model import FoundArray, FoundPool, KeptState, Origin, SearchResult
 from millrace.lifecycle.adopt.ports import kept_ports
-from millrace.lifecycle.adopt.rebuilt import NUMBER, rebuilt, rebuilt_external
+from millrace.lifecycle.adopt.rebuilt_state import NUMBER, rebuilt, rebuilt_external
 from millrace.lifecycle.adopt.search_result import refuse_if_pool
 from millrace.lifecycle.adopt.snapshots import snapshots
-from millrace.lifecycle.keep import generations
-from millrace.lifecycle.keep.generations import LaterState, Newest
+from millrace.lifecycle.keep import generation_store
+from millrace.lifecycle.keep.generation_store import LaterState, Newest
 from millrace.lifecycle.keep.model import Manifest
 from millrace.lifecycle.keep.trust import trusted
 from millrace.plan import xfs_features
@@ -129,7 +129,7 @@ def see_external(system: System, external: OnExternal) -> Seen:
         with _mounted(system, data, log) as where:
             features = xfs.features_at(where)
             newest = _kept_on(where) or rebuilt_external(
-                system, external, data, where, _damaged(generations.directory(where))
+                system, external, data, where, _damaged(generation_store.directory(where))
             )
     _refuse_other(newest, external.uuid)
     return Seen([], external.uuid, newest, external, features)
@@ -162,7 +162,7 @@ def see(system: System, arrays: Sequence[OnDrives]) -> Seen:
             newest = _kept_on(where)
             if newest is None:
                 of = {device: array for array, device in started.items()}
-                newest = rebuilt(system, arrays, of, where, uuid, _damaged(generations.directory(where)))
+                newest = rebuilt(system, arrays, of, where, uuid, _damaged(generation_store.directory(where)))
     _refuse_other(newest, uuid)
     return Seen([array for array in arrays if array.level != "raid0"], uuid, newest, features=features)
 
@@ -181,7 +181,7 @@ def _refuse_other(newest: Newest, uuid: str) -> None:
 def _kept_on(where: Path) -> Newest | None:
     """The newest kept state of a mounted pool; None where none can be read. LaterState: a later release wrote it."""
     try:
-        return generations.newest(generations.directory(where))
+        return generation_store.newest(generation_store.directory(where))
     except LaterState:
         raise
     except BadInput:
@@ -191,10 +191,10 @@ def _kept_on(where: Path) -> Newest | None:
 def _damaged(where: Path) -> dict[Path, str]:
     """Kept states that cannot be read, with the reason."""
     found = {}
-    for number in generations.numbers(where):
-        path = generations.file(where, number)
+    for number in generation_store.numbers(where):
+        path = generation_store.file(where, number)
         try:
-            generations.read(path)
+            generation_store.read(path)
         except BadInput as error:
             found[path] = str(error)
     return found
@@ -302,7 +302,7 @@ def _document(newest: Newest, parse: Callable[[Mapping[str, bytes]], Parsed]) ->
         return parse(newest.generation.readable())
     except LaterRelease as error:
         # the kept state as a whole says which release that is
-        file = generations.file(Path(), newest.number)
+        file = generation_store.file(Path(), newest.number)
         raise LaterState(file, newest.generation.manifest.release) from error
 
 

@@ -173,11 +173,11 @@ def _again(wanted: str, yes: bool, passphrase_stdin: bool, without_secrets: bool
     """Begin to take over the state of the pool that came home."""
     from datetime import UTC, datetime
 
-    from millrace.lifecycle.adopt import again, text
+    from millrace.lifecycle.adopt import homecoming, text
     from millrace.lifecycle.keep import home
 
     try:
-        kept = again.pending()
+        kept = homecoming.pending()
     except Failed:
         # not mounted: there is nothing to read
         kept = None
@@ -190,12 +190,12 @@ def _again(wanted: str, yes: bool, passphrase_stdin: bool, without_secrets: bool
             "the state would be mixed with the secrets of this boot drive: adopt it without --without-secrets"
         )
     if not yes:
-        power = (line for each in again.trusted() for line in text.trusted(each, whole=True))
+        power = (line for each in homecoming.trusted() for line in text.trusted(each, whole=True))
         click.echo(safe("\n".join([*home.lines(kept), *power])), err=True)
         confirm("Replace the shares, users, keys and addresses of this boot drive with these?", "--yes")
     passphrase = secret("Passphrase", passphrase_stdin, "--passphrase-stdin") if kept.sealed else None
     now = datetime.now(UTC).isoformat(timespec="seconds")
-    return again.begin(attempt, invoking_user(), now, passphrase)
+    return homecoming.begin(attempt, invoking_user(), now, passphrase)
 
 
 def _found(system: "System") -> "SearchResult":

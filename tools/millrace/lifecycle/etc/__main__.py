@@ -30,11 +30,11 @@ def _list() -> int:
 
 
 def _follow() -> int:
-    from millrace.lifecycle.etc.etc_update import follow
+    from millrace.lifecycle.etc.etc_update import update_etc
     from millrace.system.errors import LaterRelease, MillraceError
 
     try:
-        done = follow()
+        done = update_etc()
     except LaterRelease as error:
         # a boot with the later /etc, which the health check names, and no failed unit: nothing was to be done
         print(f"/etc stays that of a later version: {error}", file=sys.stderr)

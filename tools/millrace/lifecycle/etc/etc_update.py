@@ -23,7 +23,7 @@ UPDATED = ".updated"
 
 
 @dataclass
-class Followed:
+class EtcUpdate:
     """The result: paths below /etc that were written, removed, or kept as they are; `problems` are sentences."""
 
     written: list[str] = field(default_factory=list)
@@ -32,7 +32,7 @@ class Followed:
     problems: list[str] = field(default_factory=list)
 
 
-def follow() -> Followed | None:
+def update_etc() -> EtcUpdate | None:
     """Make /etc what this version brings; None where it is that already.
 
     BadInput: the list of this version cannot be read. LaterRelease: /etc is that of a later version, whose record has
@@ -76,10 +76,10 @@ def _either(before: Factory, mine: Factory) -> dict[str, list[str]]:
 
 class _EtcRun:
     def __init__(self, before: Factory, mine: Factory) -> None:
-        self.before, self.mine, self.done = before, mine, Followed()
+        self.before, self.mine, self.done = before, mine, EtcUpdate()
         self.rendered = rendered.load().files
 
-    def run(self) -> Followed:
+    def run(self) -> EtcUpdate:
         """Settle every path; what fails is a problem, and the rest is written."""
         for name, wanted in self._in_order():
             try:

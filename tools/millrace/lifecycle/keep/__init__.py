@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The state of this server, kept on its pool so that a new boot drive can serve as the old one did."""
+"""The state of this server, kept on its pool for a new boot drive, and the records of NFS clients."""

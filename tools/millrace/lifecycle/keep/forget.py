@@ -8,10 +8,10 @@ in one step, and what a kill leaves of the rest is removed when it is done again
 from datetime import UTC, datetime
 from pathlib import Path
 
-from millrace.lifecycle.keep import gather, generations, home
+from millrace.lifecycle.keep import gather, generation_store, home
 from millrace.lifecycle.keep.gather import Content, Gathered
 from millrace.lifecycle.keep.keeping import lock, mounted_pool, packed
-from millrace.lifecycle.keep.kept import KEPT, STATE
+from millrace.lifecycle.keep.kept_files import KEPT, STATE
 from millrace.lifecycle.keep.model import Forgotten
 from millrace.serve.config import store
 from millrace.serve.config.model import Config, DesiredShare, Nfs, Smb
@@ -66,24 +66,24 @@ def forget_people(pool: Pool, run: Runner, who: Forgotten) -> int:
     with lock():
         mountpoint = mounted_pool(pool)
         home.refuse(mountpoint, pool.filesystem_uuid)
-        where = generations.make_directory(mountpoint)
+        where = generation_store.make_directory(mountpoint)
         gathered = gather.gather(run, [kept for kept in KEPT if kept.path in STAYS])
         if gathered.problems:
             raise Failed(f"the state of the pool cannot be read: {gathered.problems[0]}")
-        number = max(generations.numbers(where), default=0) + 1
+        number = max(generation_store.numbers(where), default=0) + 1
         everything = Gathered(sorted([*gathered.contents, _config()], key=lambda content: content.path), [], [])
         _, data = packed(pool, everything, None, number, datetime.now(UTC), who, home.record(number))
-        generations.write(where, number, data)
+        generation_store.write(where, number, data)
         _remove_others(where, number)
         _remove_history(mountpoint)
     return number
 
 
 def _remove_others(where: Path, number: int) -> None:
-    for other in generations.numbers(where):
+    for other in generation_store.numbers(where):
         if other != number:
-            generations.file(where, other).unlink(missing_ok=True)
-    generations.prune(where)
+            generation_store.file(where, other).unlink(missing_ok=True)
+    generation_store.prune(where)
     sync(where)
 
 

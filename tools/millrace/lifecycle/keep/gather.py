@@ -10,7 +10,7 @@ from pydantic import TypeAdapter
 
 from millrace.lifecycle.access.one_time import USER
 from millrace.lifecycle.keep import ssh_keys
-from millrace.lifecycle.keep.kept import KEPT, How, KeptPath
+from millrace.lifecycle.keep.kept_files import KEPT, How, KeptPath
 from millrace.serve.config import store
 from millrace.serve.render import rendered
 from millrace.system import paths

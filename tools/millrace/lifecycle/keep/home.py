@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import Literal
 from uuid import uuid4
 
-from millrace.lifecycle.keep import generations, trust
-from millrace.lifecycle.keep.generations import LaterState, Newest
+from millrace.lifecycle.keep import generation_store, trust
+from millrace.lifecycle.keep.generation_store import LaterState, Newest
 from millrace.lifecycle.keep.model import KeepStatus, KeptElsewhere
 from millrace.serve.config.model import Config
 from millrace.system import paths
@@ -73,12 +73,12 @@ def elsewhere(where: Path, pool: str) -> KeptElsewhere | None:
 
     `where` is the directory of the generations. What cannot be read is another check's concern.
     """
-    if not generations.numbers(where):
+    if not generation_store.numbers(where):
         return None
     mine, status = written(), _last_status()
     known = max(mine.generation, mine.settled, status)
     try:
-        newest = generations.newest(where)
+        newest = generation_store.newest(where)
     except LaterState as error:
         number = int(error.path.name.partition("-")[2].partition(".")[0])
         release = one_line(error.release) if error.release else None
@@ -102,7 +102,7 @@ def found(mountpoint: Path, pool: str) -> KeptElsewhere | None:
 
     OSError: it cannot be recorded.
     """
-    kept = elsewhere(generations.directory(mountpoint), pool)
+    kept = elsewhere(generation_store.directory(mountpoint), pool)
     if kept is None:
         paths.kept_elsewhere_file().unlink(missing_ok=True)
     else:
@@ -120,7 +120,7 @@ def recorded() -> KeptElsewhere | None:
 
 def refuse(mountpoint: Path, pool: str) -> None:
     """Verify that the state on a mounted pool is that of this boot drive. ElsewhereError: it is newer, and not."""
-    if one := elsewhere(generations.directory(mountpoint), pool):
+    if one := elsewhere(generation_store.directory(mountpoint), pool):
         raise ElsewhereError(f"{sentence(one)}; {DECIDE}")
 
 

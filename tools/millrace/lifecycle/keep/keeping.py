@@ -9,10 +9,10 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 from millrace import __version__
-from millrace.lifecycle.keep import gather, generation, generations, home, seal
+from millrace.lifecycle.keep import gather, generation, generation_store, home, seal
 from millrace.lifecycle.keep.gather import Content, Gathered
 from millrace.lifecycle.keep.generation import Generation
-from millrace.lifecycle.keep.kept import has
+from millrace.lifecycle.keep.kept_files import has
 from millrace.lifecycle.keep.model import Forgotten, KeepStatus, KeyFile, Manifest
 from millrace.serve.config.reset_journal import refuse_if_reset
 from millrace.storage.record.model import Pool
@@ -29,7 +29,7 @@ DAILY = timedelta(hours=23)
 
 def status() -> KeepStatus:
     """Return how the state was kept last. Refused: there is no pool. BadInput: a file of it cannot be read."""
-    where = str(generations.directory(Path(load_pool().filesystem.mountpoint)))
+    where = str(generation_store.directory(Path(load_pool().filesystem.mountpoint)))
     if not paths.keep_file().exists():
         return KeepStatus(directory=where)
     return read_model(paths.keep_file(), KeepStatus)
@@ -76,14 +76,14 @@ def _before() -> KeepStatus:
     try:
         return status()
     except BadInput:
-        return KeepStatus(directory=str(generations.directory(Path(load_pool().filesystem.mountpoint))))
+        return KeepStatus(directory=str(generation_store.directory(Path(load_pool().filesystem.mountpoint))))
 
 
 def _kept(pool: Pool, before: KeepStatus, run: Runner, pause: Callable[[float], None], again: bool) -> KeepStatus:
     mountpoint = mounted_pool(pool)
     # not even a directory is made in the state of another boot drive
     home.refuse(mountpoint, pool.filesystem_uuid)
-    where = generations.make_directory(mountpoint)
+    where = generation_store.make_directory(mountpoint)
     key = seal.current()
     now = datetime.now(UTC)
     read, damaged = _last(where)
@@ -93,15 +93,15 @@ def _kept(pool: Pool, before: KeepStatus, run: Runner, pause: Callable[[float], 
     # of an earlier release, in which a passphrase was no proof of who wrote the state
     unproven = key is not None and read is not None and read.authentication is None
     if last is None or damaged or again or unproven or _is_due(last, digests, key, everything, now):
-        number = max(generations.numbers(where), default=0) + 1
+        number = max(generation_store.numbers(where), default=0) + 1
         made, data = packed(pool, everything, key, number, now, writer=home.record(number))
-        generations.write(where, number, data)
+        generation_store.write(where, number, data)
     else:
         made = last
-    generations.prune(where)
+    generation_store.prune(where)
     if key is not None and before.seal != key.seal:
         # What no key or an earlier one leaves readable is not kept beside what is sealed now. Recorded when it is done.
-        generations.remove_others(where, key.seal)
+        generation_store.remove_others(where, key.seal)
     there = [name for name in before.damaged if (paths.ROOT / name.lstrip("/")).exists()]
     return before.model_copy(
         update={
@@ -137,12 +137,12 @@ def _last(where: Path) -> tuple[Generation | None, list[Path]]:
     One of a later release, which was rolled back here, stays as it is; that of this release comes after it.
     """
     try:
-        newest = generations.newest(where)
-    except generations.LaterState as error:
-        files = [generations.file(where, number) for number in generations.numbers(where)]
+        newest = generation_store.newest(where)
+    except generation_store.LaterState as error:
+        files = [generation_store.file(where, number) for number in generation_store.numbers(where)]
         return None, files[: files.index(error.path)]
     except BadInput:
-        return None, [generations.file(where, number) for number in generations.numbers(where)]
+        return None, [generation_store.file(where, number) for number in generation_store.numbers(where)]
     return (newest.generation, list(newest.damaged)) if newest else (None, [])
 
 

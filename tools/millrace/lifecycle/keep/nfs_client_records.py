@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from contextlib import closing, suppress
 from pathlib import Path
 
-from millrace.lifecycle.keep.generations import make_directory
+from millrace.lifecycle.keep.generation_store import make_directory
 from millrace.lifecycle.keep.model import LockRecords
 from millrace.system import paths, sysfs
 from millrace.system.errors import Failed

@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from millrace.lifecycle.keep import nfs_client_records
-from millrace.lifecycle.keep.generations import make_directory
+from millrace.lifecycle.keep.generation_store import make_directory
 from millrace.lifecycle.keep.model import RecordsRoom
 from millrace.system import nfsd, paths
 from millrace.system.errors import Failed

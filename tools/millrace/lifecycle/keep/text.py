@@ -4,7 +4,7 @@
 from collections.abc import Iterator
 from pathlib import Path
 
-from millrace.lifecycle.keep import generations
+from millrace.lifecycle.keep import generation_store
 from millrace.lifecycle.keep.model import KeepList, KeepStatus, KeptGeneration
 from millrace.system.errors import BadInput
 from millrace.system.printing import Cell, table
@@ -15,14 +15,16 @@ GENERATIONS = ("Generation", "Written", "Size", "Contents")
 
 def listed(where: Path) -> KeepList:
     """Return all generations in a directory; each is read completely."""
-    return KeepList(directory=str(where), generations=[_one(where, number) for number in generations.numbers(where)])
+    return KeepList(
+        directory=str(where), generations=[_one(where, number) for number in generation_store.numbers(where)]
+    )
 
 
 def _one(where: Path, number: int) -> KeptGeneration:
-    path = generations.file(where, number)
+    path = generation_store.file(where, number)
     about = KeptGeneration(generation=number, file=path.name, size=path.lstat().st_size)
     try:
-        manifest = generations.read(path).manifest
+        manifest = generation_store.read(path).manifest
     except BadInput as error:
         return about.model_copy(update={"problem": str(error)})
     return about.model_copy(

@@ -17,7 +17,7 @@ from typing import Any, get_args
 
 from millrace.lifecycle.access.one_time import USER
 from millrace.lifecycle.keep.generation import Generation
-from millrace.lifecycle.keep.kept import KEPT, STATE, has
+from millrace.lifecycle.keep.kept_files import KEPT, STATE, has
 from millrace.lifecycle.keep.model import ManifestMember, Trusted, TrustKind
 from millrace.plan.policy.edit import with_keys
 from millrace.system.errors import BadInput

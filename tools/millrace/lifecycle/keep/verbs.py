@@ -36,12 +36,12 @@ def status(show: Output) -> None:
 @prints("millrace.lifecycle.keep.model:KeepList")
 def list_(show: Output) -> None:
     """Read all generations on the pool and list them, the newest first."""
-    from millrace.lifecycle.keep import generations
+    from millrace.lifecycle.keep import generation_store
     from millrace.storage.record.pool_file import load_pool
 
     only_root()
     with as_root():
-        where = generations.directory(keeping.mounted_pool(load_pool()))
+        where = generation_store.directory(keeping.mounted_pool(load_pool()))
         show(text.listed(where), text.lines)
 
 

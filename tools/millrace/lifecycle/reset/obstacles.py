@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Why no factory reset can begin now, in a sentence with the remedy."""
 
-from millrace.lifecycle.reset import firmware
+from millrace.lifecycle.reset import reset_request
 from millrace.lifecycle.update import obstacles
 from millrace.system.jobs import kinds
 from millrace.system.run import Runner
@@ -14,4 +14,4 @@ def of_server(run: Runner) -> str | None:
     """
     if kinds.RESET.is_open():
         return kinds.RESET.busy
-    return firmware.obstacle() or obstacles.of_server(run, degraded=True, starts="reset")
+    return reset_request.obstacle() or obstacles.of_server(run, degraded=True, starts="reset")

@@ -9,7 +9,7 @@ from itertools import repeat
 
 from millrace.lifecycle.keep import forget, keeping
 from millrace.lifecycle.keep.model import Forgotten
-from millrace.lifecycle.reset import firmware, kept, obstacles
+from millrace.lifecycle.reset import kept_state, obstacles, reset_request
 from millrace.lifecycle.reset.model import ResetFailed
 from millrace.lifecycle.reset.reset_job import JOB
 from millrace.lifecycle.update import update_job
@@ -68,13 +68,13 @@ def start(what: What, by: str, run: Runner, pause: Callable[[float], None] | Non
             _abandon()
             raise
     # the restart ends this process, too, which says before that the reset has begun
-    wait_until(lambda: firmware.is_requested() or JOB.has_ended(run), bool, repeat(0.1), pause or time.sleep)
+    wait_until(lambda: reset_request.is_requested() or JOB.has_ended(run), bool, repeat(0.1), pause or time.sleep)
     failed = last_failure()
     if failed is not None:
         raise Failed(failed.problem)
-    if not firmware.is_requested():
+    if not reset_request.is_requested():
         _abandon()
-        raise Failed(f"the reset did not begin; journalctl -u {JOB.unit} says why")
+        raise Failed(f"the reset did not begin; journalctl -u {JOB.unit} shows the reason")
     return reset
 
 
@@ -92,28 +92,28 @@ def carry_out(run: Runner) -> Reset | None:
 def _carry_out(run: Runner) -> Reset:
     try:
         reset = read_model(paths.reset_file(), Reset)
-        if not paths.reset_begun_file().exists() and firmware.is_carried_out(run):
+        if not paths.reset_begun_file().exists() and reset_request.is_carried_out(run):
             # this journal would be gone; another request would end like that one, again and again
             raise Failed(
                 "the root file system was not made again in this boot and is the one of before: "
-                "journalctl -b -u systemd-repart.service says why"
+                "journalctl -b -u systemd-repart.service shows the reason"
             )
         if reset.requests >= REQUESTS:
             raise Failed(
                 f"{REQUESTS} boots were asked to make the root file system again and did not: "
-                "journalctl -b -u systemd-repart.service says why"
+                "journalctl -b -u systemd-repart.service shows the reason"
             )
         # counted first: a server must not restart for ever, nor hang in each boot at a pool that does not answer
         reset_journal.begin(reset.model_copy(update={"requests": reset.requests + 1}))
         _forget(reset, run)
         audit_log.note(f"factory reset by {reset.by}: {_in_words(reset)}")
-        firmware.request(run)
+        reset_request.request(run)
     except (MillraceError, OSError) as error:
         _failed(describe(error))
         _abandon()
         raise
     try:
-        firmware.restart(run)
+        reset_request.restart(run)
     except MillraceError as error:
         # the journal stays: what would be changed now is lost with the next boot
         _failed(str(error))
@@ -138,7 +138,7 @@ def _record(reset: Reset, pool: Pool | None, run: Runner, pause: Callable[[float
     if pool is None or reset.what == "forget":
         return
     try:
-        kept.keep_now(pool, run, pause)
+        kept_state.keep_now(pool, run, pause)
     except BaseException:
         # no reset began
         if before is None:

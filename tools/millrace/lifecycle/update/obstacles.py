@@ -45,7 +45,7 @@ def _of_pool(degraded: bool) -> str | None:
     if pool is None:
         return None
     if mounts.mounted(pool.filesystem.mountpoint) is None:
-        return "the pool is not mounted; `millrace status` says why"
+        return "the pool is not mounted; `millrace status` shows the reason"
     for array in live_arrays(pool, {}):
         if array.sync is not None and array.sync.action not in ("check", "repair"):
             return f"array {array.name} is busy with a {array.sync.action}; wait until that is done"

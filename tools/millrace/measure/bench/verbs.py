@@ -263,7 +263,7 @@ def take(file: Path, show: Output) -> None:
     """Store a result measured by hand on a client as a run (see `millrace client bench`)."""
     from millrace.measure.bench.plan import site
     from millrace.measure.bench.report import text
-    from millrace.measure.bench.run.remote.take import take as taken
+    from millrace.measure.bench.run.remote.import_result import take as taken
     from millrace.system.run import attempt
 
     show(taken(file, site.site(), attempt), text.run)

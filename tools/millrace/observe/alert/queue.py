@@ -16,7 +16,7 @@ HOLD_SECONDS = 5.0
 """So long the first of new alerts waits for others: drives of a shelf that loses its power go one after the other."""
 
 
-def follow(state: AlertState, health: Health, routes: Sequence[Route]) -> AlertState:
+def checked(state: AlertState, health: Health, routes: Sequence[Route]) -> AlertState:
     """Update the alerts from a health document: they begin and end. What begins is held until `released`."""
     if state.health_at == health.at:
         return state
@@ -28,7 +28,7 @@ def follow(state: AlertState, health: Health, routes: Sequence[Route]) -> AlertS
     held = [*state.held, *(alert.key for alert in change.opened)]
     state = state.model_copy(update={"open": change.open, "held": held, "health_at": health.at})
     for event, alerts in _news(change, held):
-        state = say(state, event, health.at, alerts, names)
+        state = enqueued(state, event, health.at, alerts, names)
     return state
 
 
@@ -37,7 +37,7 @@ def released(state: AlertState, at: str, routes: Sequence[str]) -> AlertState:
     alerts = [one for one in state.open if one.key in state.held]
     state = state.model_copy(update={"held": []})
     for together in grouped(alerts):
-        state = say(state, "opened", at, together, routes)
+        state = enqueued(state, "opened", at, together, routes)
     return state
 
 
@@ -48,7 +48,7 @@ def _news(found: AlertDifference, held: Sequence[str]) -> Iterable[tuple[Event, 
         yield "closed", alerts
 
 
-def say(
+def enqueued(
     state: AlertState, event: Event, at: str, alerts: Sequence[Alert], routes: Sequence[str], note: str = ""
 ) -> AlertState:
     """Queue one message for each of `routes`; the oldest of a route whose queue is full is dropped and counted.
@@ -94,7 +94,7 @@ def routed(state: AlertState, routes: Sequence[Route], now: datetime) -> AlertSt
     new = [name for name in names if name not in known]
     at = now.astimezone().isoformat(timespec="seconds")
     for alerts in grouped(state.open):
-        state = say(state, "opened", at, alerts, new)
+        state = enqueued(state, "opened", at, alerts, new)
     return state
 
 
@@ -110,7 +110,7 @@ def greeted(state: AlertState, routes: Sequence[Route], health: Health | None, n
         count = len(state.open)
         problems = "no problem is open" if not count else f"{count} problem{'s are' if count > 1 else ' is'} open"
         note = f"Daily sign of life: health is {level}, {problems}."
-        state = say(state, "daily", now.isoformat(timespec="seconds"), state.open, [route.name], note)
+        state = enqueued(state, "daily", now.isoformat(timespec="seconds"), state.open, [route.name], note)
         deliveries = _updated(state.deliveries, route.name, lambda _, day=day: {"daily": day})  # type: ignore[misc]
         state = state.model_copy(update={"deliveries": deliveries})
     return state

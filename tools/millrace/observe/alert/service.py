@@ -92,7 +92,7 @@ class AlertService:
         routes = list(self._routes.values())
         health = self._health_now()
         if health is not None:
-            self.state = queue.follow(self.state, _of_others(health), routes)
+            self.state = queue.checked(self.state, _of_others(health), routes)
         self._release()
         self.state = queue.greeted(self.state, routes, health, self._now().astimezone())
         self._finish()

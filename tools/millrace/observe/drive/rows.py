@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """One row for each drive, with what it allows now. Pure functions."""
 
-from millrace.storage.change.change_preview import PossibleChanges
+from millrace.storage.change.possible_changes import PossibleChanges
 from millrace.storage.drive import drive_rows
 from millrace.storage.drive.drive_model import DriveAction, DriveRow
 from millrace.storage.drive.facts import ServerFacts

@@ -25,7 +25,7 @@ from millrace.system.run import Result, Runner, last_words, quickly
 from millrace.system.web_probe import WebReply, web
 
 if TYPE_CHECKING:
-    from millrace.storage.drive.rises import Rises
+    from millrace.storage.drive.counter_rises import Rises
 
 
 @dataclass(frozen=True)
@@ -75,9 +75,9 @@ class Host:
     @cached_property
     def rises(self) -> "Rises":
         """On which days the error counters of the hardware rose, as the last SMART readings recorded."""
-        from millrace.storage.drive import rises
+        from millrace.storage.drive import counter_rises
 
-        return rises.load()
+        return counter_rises.load()
 
     @cached_property
     def bays(self) -> dict[str, str]:

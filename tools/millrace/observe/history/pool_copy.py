@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from datetime import UTC, datetime
 from pathlib import Path
 
-from millrace.lifecycle.keep import generations, home, keeping
+from millrace.lifecycle.keep import generation_store, home, keeping
 from millrace.observe.health import clock
 from millrace.observe.history import history_paths
 from millrace.observe.history.database import YEAR_BYTES, HistoryFile, Row, Slot, opened
@@ -44,7 +44,7 @@ def store(at: float | None = None) -> bool:
         return False
     with locks.held(paths.run_dir() / "history.lock"):
         home.refuse(mountpoint, pool.filesystem_uuid)
-        generations.make_directory(mountpoint, "history")
+        generation_store.make_directory(mountpoint, "history")
         with opened(file(mountpoint), YEAR_BYTES, 0o600) as kept:
             before = kept.newest()
             # one from a clock that was ahead counts as none

@@ -51,14 +51,14 @@ def show(show: Output) -> None:
 def record_(show: Output) -> None:
     """Record the current members of the arrays; mdadm --monitor calls it."""
     from millrace.storage.array.machine import Linux
-    from millrace.storage.assemble import in_sync, outside
+    from millrace.storage.assemble import in_sync, started_by_hand
     from millrace.storage.record.pool_file import load_pool
     from millrace.storage.unclean import unclean_job
 
     with as_root():
         system = Linux()
         record = in_sync.record(system, load_pool(), _report)
-        if outside.look(system, record, _report):
+        if started_by_hand.look(system, record, _report):
             unclean_job.begin(record, system.attempt)
     show(record, lambda _: ())
 

@@ -17,9 +17,10 @@ from millrace.system.errors import BadInput, Failed
 from millrace.system.files import write_text
 from millrace.system.run import Runner, last_words
 from millrace.system.text import shown
+from millrace.system.units import SHARES, TUNE
 
 DEFAULT = "default"
-TUNE, SHARES, JOURNAL = "millrace-tune.service", "millrace-share.service", "millrace-journal.service"
+JOURNAL = "millrace-journal.service"
 UNITS = {"drives": (), "scrub": (), "journal": (JOURNAL,), "smb_direct": (SHARES,)}
 """What applies a section at once; checks and replacements read it when they begin. All others: tuning and shares."""
 

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from typing import Literal
 
 from millrace.serve.account import accounts
-from millrace.serve.account.part import AccountChange, PasswordChange
+from millrace.serve.account.account_change import AccountChange, PasswordChange
 from millrace.serve.account.password import strong_password
 from millrace.serve.config import store
 from millrace.serve.config.model import ADMIN, Config, Group, User

@@ -23,8 +23,8 @@ from millrace.serve.config.model import Config, DesiredShare
 from millrace.serve.render.reconcile import Reconciliation
 from millrace.serve.render.registry import Change, RenderPart
 from millrace.serve.share import quota
-from millrace.serve.share.change import ShareChange
 from millrace.serve.share.server import ShareServer
+from millrace.serve.share.share_change import ShareChange
 from millrace.system import locks, paths
 from millrace.system.boot import boot_id
 from millrace.system.documents import checked

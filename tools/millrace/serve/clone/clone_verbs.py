@@ -137,18 +137,13 @@ def _forecast(found: "CloneForecast") -> Iterator[str]:
 
 
 def _bar(lines: "Iterable[CloneLine]") -> "CloneLine | None":
-    from rich.console import Console
-    from rich.progress import BarColumn, Progress, TextColumn
-
     from millrace.serve.clone.clone_model import CloneProgress
+    from millrace.system.progress_bar import BarState, progress_bar
 
-    with Progress(TextColumn("{task.description}", markup=False), BarColumn(), console=Console(stderr=True)) as bar:
-        task = bar.add_task("starting", total=None)
-        last = None
-        for last in lines:
-            if isinstance(last, CloneProgress):
-                bar.update(task, description=_pace(last), completed=last.done, total=last.total)
-    return last
+    def state(line: "CloneLine") -> BarState | None:
+        return BarState(_pace(line), line.done, line.total) if isinstance(line, CloneProgress) else None
+
+    return progress_bar(lines, state, "starting")
 
 
 def _pace(progress: "CloneProgress") -> str:

@@ -143,7 +143,7 @@ def _sentence(error: OSError, export: RemoteExport, place: ClonePlace) -> str:
         larger = command("millrace share set", place.share, options=["--size SIZE"])
         return f"share {place.share} is full: raise its limit ({larger}) or free space, then {again}"
     if error.errno == errno.EROFS:
-        return f"the pool is read-only: millrace health says why; then {again}"
+        return f"the pool is read-only: millrace health shows the reason; then {again}"
     if error.errno in (errno.ETIMEDOUT, errno.EIO, errno.ESTALE, errno.ECONNREFUSED):
         return f"{export} does not answer any more ({error.strerror}): verify that server, then {again}"
     return f"{describe(error)}; then {again}"

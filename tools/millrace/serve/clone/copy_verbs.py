@@ -62,20 +62,17 @@ def copy_cleanup() -> None:
 
 
 def _bar(lines: "Iterable[CopyLine]") -> "CopyLine | None":
-    from rich.console import Console
-    from rich.progress import BarColumn, Progress, TextColumn
-
     from millrace.serve.clone.copy_model import CopyProgress
+    from millrace.system.progress_bar import BarState, progress_bar
     from millrace.system.text import pace, size
 
-    with Progress(TextColumn("{task.description}", markup=False), BarColumn(), console=Console(stderr=True)) as bar:
-        task = bar.add_task("counting", total=None)
-        last = None
-        for last in lines:
-            if isinstance(last, CopyProgress):
-                words = f"{size(last.bytes)} of {size(last.total_bytes)}{pace(last.rate, last.seconds_left)}"
-                bar.update(task, description=words, completed=last.bytes, total=last.total_bytes)
-    return last
+    def state(line: "CopyLine") -> BarState | None:
+        if not isinstance(line, CopyProgress):
+            return None
+        words = f"{size(line.bytes)} of {size(line.total_bytes)}{pace(line.rate, line.seconds_left)}"
+        return BarState(words, line.bytes, line.total_bytes)
+
+    return progress_bar(lines, state, "counting")
 
 
 def _done(report: "CopyReport") -> Iterator[str]:

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The desired state: shares, users, groups and ports, with its history."""
+"""The desired state: shares, users, groups, network and domain, as it is stored, and its earlier states."""

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The network ports of this server and their fixed addresses."""
+"""The network of this server: addresses, bonds, VLANs, MTU, name and time servers; the trial of a change."""

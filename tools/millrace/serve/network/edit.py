@@ -15,7 +15,7 @@ from millrace.serve.config.network import (
     DesiredRoute,
     DesiredVlan,
 )
-from millrace.serve.network import answering
+from millrace.serve.network import server_replies
 from millrace.serve.network.links import NetworkLink, desired, links
 from millrace.serve.network.model import NetworkChange
 from millrace.serve.network.trial import NetworkServer, try_change
@@ -190,13 +190,18 @@ def remove(name: str, host: NetworkServer) -> NetworkChange:
 
 
 def set_dns(
-    servers: Sequence[str], search: Sequence[str], host: NetworkServer, answers: answering.Answers = answering.dns
+    servers: Sequence[str],
+    search: Sequence[str],
+    host: NetworkServer,
+    answers: server_replies.Answers = server_replies.dns,
 ) -> NetworkChange:
     """Use these name servers (addresses) and search domains; without, those of DHCP. BadInput: no address."""
     return _set_servers("dns", servers, {"dns": list(servers), "search": list(search)}, host, answers)
 
 
-def set_ntp(servers: Sequence[str], host: NetworkServer, answers: answering.Answers = answering.ntp) -> NetworkChange:
+def set_ntp(
+    servers: Sequence[str], host: NetworkServer, answers: server_replies.Answers = server_replies.ntp
+) -> NetworkChange:
     """Use these time servers, by name or address; none leaves those of DHCP. BadInput: one is no host name."""
     return _set_servers("ntp", servers, {"ntp": list(servers)}, host, answers)
 

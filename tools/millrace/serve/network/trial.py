@@ -12,10 +12,10 @@ from dataclasses import dataclass
 from millrace.serve.config import store
 from millrace.serve.config.model import Config
 from millrace.serve.config.store import Mutate
-from millrace.serve.network import record, refusals
+from millrace.serve.network import refusals, trial_record
 from millrace.serve.network.addressing import AddressChange, ConfirmedFiles
+from millrace.serve.network.listener_change import ListenerChange
 from millrace.serve.network.model import NetworkChange, NetworkTrial
-from millrace.serve.network.served import ListenerChange
 from millrace.serve.render.reconcile import Reconciliation, settle
 from millrace.serve.render.registry import Change, RenderPart
 from millrace.serve.share.server import ShareServer, this_server
@@ -60,18 +60,18 @@ def try_change(what: str, mutate: Mutate, host: NetworkServer, warnings: Sequenc
     refuse_open()
     old = store.load()
     new = checked(lambda: Config.model_validate(store.preview(mutate).model_dump()))
-    if record.part_of(old) == record.part_of(new):
+    if trial_record.part_of(old) == trial_record.part_of(new):
         raise Refused("nothing to change: the network is as configured already")
     told = [*warnings, *refusals.refuse(old, new, host.run)]
-    trial = NetworkTrial(who=invoking_user(), what=what, part=record.part_of(new), warnings=told)
-    record.write(trial)
+    trial = NetworkTrial(who=invoking_user(), what=what, part=trial_record.part_of(new), warnings=told)
+    trial_record.write(trial)
     try:
         (host.start or _start)(host.run)
     except Failed:
-        record.trial_file().unlink()
+        trial_record.trial_file().unlink()
         raise
     pauses = [PAUSE] * round(TO_APPLY / PAUSE)
-    done = wait_until(record.last, lambda seen: seen is None or seen.state != "applying", pauses, host.pause)
+    done = wait_until(trial_record.last, lambda seen: seen is None or seen.state != "applying", pauses, host.pause)
     if done is None or done.state == "applying":
         raise Failed(f"the change was not applied in {TO_APPLY} s: systemctl status {UNIT}")
     if done.state == "failed":
@@ -81,8 +81,8 @@ def try_change(what: str, mutate: Mutate, host: NetworkServer, warnings: Sequenc
 
 def refuse_open() -> None:
     """Verify that no change is open. Refused: one is."""
-    found = record.last()
-    if found is not None and record.is_open(found):
+    found = trial_record.last()
+    if found is not None and trial_record.is_open(found):
         raise Refused(f"the change '{found.what}' waits for its confirmation: {CONFIRM}, or millrace network rollback")
 
 
@@ -93,20 +93,20 @@ def apply(host: NetworkServer) -> None:
     """
     only_root()
     with store.config_lock():
-        trial = record.last()
+        trial = trial_record.last()
         if trial is not None and trial.state == "applying":
             _begin(trial, host)
 
 
 def expire(host: NetworkServer) -> None:
     """Wait until the change that waits is confirmed; roll it back where its time is over."""
-    trial = record.last()
+    trial = trial_record.last()
     if trial is None or trial.state != "waiting":
         return
     pauses = [PAUSE] * round(2 * TO_CONFIRM / PAUSE)
-    wait_until(record.last, lambda seen: seen != trial or host.now() >= trial.deadline, pauses, host.pause)
+    wait_until(trial_record.last, lambda seen: seen != trial or host.now() >= trial.deadline, pauses, host.pause)
     with store.config_lock():
-        if record.last() == trial:
+        if trial_record.last() == trial:
             _put_back(trial, UNCONFIRMED, host)
 
 
@@ -118,12 +118,12 @@ def confirm(host: NetworkServer) -> NetworkChange:
     done = Reconciliation([ConfirmedFiles(), *serving])
 
     def mutate(config: Config) -> Config:
-        if record.last() != trial:
+        if trial_record.last() != trial:
             raise Refused(f"the change '{trial.what}' does not wait for its confirmation any more")
-        return record.with_part(config, trial.part)
+        return trial_record.with_part(config, trial.part)
 
     store.change(trial.who, f"network {trial.what}", mutate, done)
-    record.end(trial, "confirmed")
+    trial_record.end(trial, "confirmed")
     return NetworkChange(what=trial.what, seconds=0, verified=trial.verified, warnings=done.warnings)
 
 
@@ -140,17 +140,17 @@ def roll_back(host: NetworkServer) -> NetworkChange:
 
 def _begin(trial: NetworkTrial, host: NetworkServer) -> None:
     old = store.load()
-    new = record.with_part(old, trial.part)
+    new = trial_record.with_part(old, trial.part)
     if trial.begun:
         trouble = _put_back(trial, KILLED, host)
-        record.end(trial, "failed", f"{KILLED}; {trouble or 'nothing was changed'}")
+        trial_record.end(trial, "failed", f"{KILLED}; {trouble or 'nothing was changed'}")
         return
-    record.write(trial.model_copy(update={"begun": True}))
+    trial_record.write(trial.model_copy(update={"begun": True}))
     done = Reconciliation(_parts(host))
     try:
         done(old, new)
     except (MillraceError, OSError) as error:
-        record.end(trial, "failed", describe(error))
+        trial_record.end(trial, "failed", describe(error))
         return
     waiting = trial.model_copy(
         update={
@@ -161,7 +161,7 @@ def _begin(trial: NetworkTrial, host: NetworkServer) -> None:
             "warnings": [*trial.warnings, *done.warnings],
         }
     )
-    record.write(waiting)
+    trial_record.write(waiting)
 
 
 def _parts(host: NetworkServer) -> list[RenderPart]:
@@ -173,7 +173,7 @@ def _parts(host: NetworkServer) -> list[RenderPart]:
 def _put_back(trial: NetworkTrial, why: str, host: NetworkServer) -> str | None:
     """Put the desired state in force again, which never had the change; what could not be done, in words."""
     wanted = store.load()
-    change = Change(record.with_part(wanted, trial.part), wanted)
+    change = Change(trial_record.with_part(wanted, trial.part), wanted)
     trouble = None
     for part in _parts(host):
         try:
@@ -181,12 +181,12 @@ def _put_back(trial: NetworkTrial, why: str, host: NetworkServer) -> str | None:
             settle(part.services(wanted), part.force)
         except (MillraceError, OSError) as error:
             trouble = trouble or f"restoring the previous network failed: {describe(error)}"
-    record.end(trial, "rolled-back", f"{why}; {trouble or 'the previous network is in force'}")
+    trial_record.end(trial, "rolled-back", f"{why}; {trouble or 'the previous network is in force'}")
     return trouble
 
 
 def _waiting() -> NetworkTrial:
-    trial = record.last()
+    trial = trial_record.last()
     if trial is None or trial.state != "waiting":
         why = f": the last one was rolled back, {trial.problem}" if trial and trial.state == "rolled-back" else ""
         raise Refused(f"no change of the network waits for its confirmation{why}")

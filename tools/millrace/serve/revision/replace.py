@@ -10,16 +10,16 @@ from collections.abc import Callable
 from typing import Literal
 
 from millrace.serve.account import accounts
-from millrace.serve.account.part import AccountChange
+from millrace.serve.account.account_change import AccountChange
 from millrace.serve.config import carried, history, store
 from millrace.serve.config.model import Config
-from millrace.serve.network import record, refusals, trial
+from millrace.serve.network import refusals, trial, trial_record
 from millrace.serve.network.trial import NetworkServer
 from millrace.serve.render.reconcile import Reconciliation
 from millrace.serve.render.registry import Say, silent
 from millrace.serve.revision.portable import Portable
-from millrace.serve.share.change import ShareChange
 from millrace.serve.share.server import ShareServer, this_server
+from millrace.serve.share.share_change import ShareChange
 from millrace.system import paths
 from millrace.system.documents import Contract
 from millrace.system.errors import Failed, MillraceError, Refused
@@ -114,11 +114,11 @@ def _take(portable: Portable, run: Runner) -> list[str]:
 
 def _try_network(what: str, wanted: Config, report: ReplaceReport, host: NetworkServer) -> ReplaceReport:
     """Put the network of a state on trial where it differs, as the last step: it may end the session."""
-    part = record.part_of(wanted)
-    if part == record.part_of(store.load()):
+    part = trial_record.part_of(wanted)
+    if part == trial_record.part_of(store.load()):
         return report
     try:
-        done = trial.try_change(what, lambda config: record.with_part(config, part), host)
+        done = trial.try_change(what, lambda config: trial_record.with_part(config, part), host)
     except (Refused, Failed) as error:
         raise Failed(f"the state was replaced, except the network: {error}") from error
     tried = TRIED.format(seconds=done.seconds, confirm=trial.CONFIRM)
@@ -136,12 +136,12 @@ def _replace(what: str, wanted: Config, host: NetworkServer, say: Say, overwrite
 
     def mutate(old: Config) -> Config:
         # The domain knows its members by a password that is no part of any state: joining is not undone by this.
-        return record.with_part(wanted.model_copy(update={"domain": old.domain}), record.part_of(old))
+        return trial_record.with_part(wanted.model_copy(update={"domain": old.domain}), trial_record.part_of(old))
 
     trial.refuse_open()
     now = store.read().config
-    if record.part_of(wanted) != record.part_of(now):
-        refusals.refuse(now, record.with_part(now, record.part_of(wanted)), host.run)
+    if trial_record.part_of(wanted) != trial_record.part_of(now):
+        refusals.refuse(now, trial_record.with_part(now, trial_record.part_of(wanted)), host.run)
     config = store.change(invoking_user(), what, mutate, done, overwrite=overwrite)
     domain = [] if wanted.domain in (None, config.domain) else [NOT_JOINED.format(zone=wanted.domain.zone)]
     return ReplaceReport(

@@ -7,10 +7,10 @@ from millrace.plan.policy.policy_in_force import in_force
 from millrace.serve.config import store
 from millrace.serve.config.model import Config, NfsServer
 from millrace.serve.render.reconcile import Reconciliation
-from millrace.serve.share.change import ShareChange
 from millrace.serve.share.model import ChangeReport, ClientNetworks
 from millrace.serve.share.networks import found_networks, on_management, remedy
 from millrace.serve.share.server import ShareServer, this_server
+from millrace.serve.share.share_change import ShareChange
 from millrace.system import net, paths
 from millrace.system.documents import checked
 from millrace.system.errors import BadInput, Refused

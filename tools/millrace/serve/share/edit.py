@@ -9,10 +9,10 @@ from millrace.serve.config.choices import ShareType
 from millrace.serve.config.model import ADMIN, Config, DesiredShare
 from millrace.serve.render.reconcile import Reconciliation
 from millrace.serve.share import directories, kept_results, kept_snapshots, nfs, options, permissions, quota, smb
-from millrace.serve.share.change import ShareChange, refuse_unmet
 from millrace.serve.share.direct import configuration as direct
 from millrace.serve.share.model import ChangeReport, Preview, ShareVerification
 from millrace.serve.share.server import ShareServer, this_server
+from millrace.serve.share.share_change import ShareChange, refuse_unmet
 from millrace.storage.record.pool_file import known_pool
 from millrace.system.command import command
 from millrace.system.documents import checked

@@ -10,7 +10,7 @@ from millrace.plan.model import Nfsd
 from millrace.serve.config.model import Domain
 from millrace.serve.domain import files as domain_files
 from millrace.serve.render.registry import FileEntry, RenderedService, Settled
-from millrace.serve.share import directories, exports, file_sids, machine_sid, nfs, quota, sid_record, smb, tls
+from millrace.serve.share import directories, export_table, file_sids, machine_sid, nfs, quota, sid_record, smb, tls
 from millrace.serve.share.direct import service as direct
 from millrace.serve.share.model import Share
 from millrace.storage.record.model import Pool
@@ -68,13 +68,13 @@ def services(
     """
 
     def export(settled: Settled) -> bool:
-        foreign = exports.foreign_files()
+        foreign = export_table.foreign_files()
         settled.warnings.extend(
             f"{path} is not managed by Millrace and is served in addition to the shares" for path in foreign
         )
         if not is_active(NFS, run):
             return False
-        settled.warnings.extend(exports.reload([] if nfs.EXPORTS in settled.kept else shares, run))
+        settled.warnings.extend(export_table.reload([] if nfs.EXPORTS in settled.kept else shares, run))
         return True
 
     def serve_smb(settled: Settled) -> bool:

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from millrace.serve.config.model import Domain
 from millrace.serve.domain import keys
-from millrace.serve.share import exports, nfs, permissions, tls
+from millrace.serve.share import export_table, nfs, permissions, tls
 from millrace.serve.share.model import Share
 from millrace.system import nfs_client, nfsd, paths
 from millrace.system.errors import Failed
@@ -71,9 +71,9 @@ def _compared(shares: Sequence[Share], gone: Sequence[str], domain: Domain | Non
         if exported:
             raise Failed("the NFS server is not running: systemctl status nfs-server.service")
         return None
-    table = exports.table(run)
+    table = export_table.table(run)
     for share in exported:
-        lost = exports.lacks(share.path, share.networks, table)
+        lost = export_table.lacks(share.path, share.networks, table)
         if lost:
             raise Failed(f"the export of {share.name} to {', '.join(lost)} is not in the table: does the name resolve?")
     still = [path for path in gone if path in table]

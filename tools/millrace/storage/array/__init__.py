@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The arrays of the pool and their members, as md shows them now."""
+"""Arrays and their members as md and the drives show them now: superblocks, partition tables, regions, parity."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What provisioning needs of the machine, in one place, so that tests can replace it by a simulated server."""
+"""All that storage needs of the machine, in one place, so that tests can replace it by a simulated server."""
 
 import os
 import shutil

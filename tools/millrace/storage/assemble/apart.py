@@ -7,8 +7,8 @@ from datetime import UTC, datetime
 from millrace.storage.array import md
 from millrace.storage.array.machine import System
 from millrace.storage.array.superblock import Superblock, examine, updated
-from millrace.storage.assemble import in_sync, lives, passed_over
-from millrace.storage.assemble.lives import Holder, RanApart
+from millrace.storage.assemble import in_sync, passed_over, separate_lives
+from millrace.storage.assemble.separate_lives import Holder, RanApart
 from millrace.storage.record import apart_record
 from millrace.storage.record.apart_record import Apart
 from millrace.storage.record.membership import absent
@@ -29,7 +29,7 @@ def left_out(system: System, record: ArrayRecord, present: Mapping[str, MemberRe
     known = {name: who for name, who in present.items() if _is_known(record, who, last.members)}
     members = _holders(system, {name: who for name, who in present.items() if name not in known})
     try:
-        apart = lives.chosen(record, members, last.members, last.left)
+        apart = separate_lives.chosen(record, members, last.members, last.left)
     except RanApart as error:
         apart_record.save(record, [], str(error))
         raise
@@ -55,8 +55,8 @@ def refusal(system: System, record: ArrayRecord, name: str) -> str | None:
     if not _is_known(record, who, last.members):
         live = [member.name for member in system.md_members(active.device) if member.in_sync]
         current = _holders(system, {kernel_name: system.identity(kernel_name) for kernel_name in live})
-        left = lives.left_of(last.left, who)
-        if not lives.ran_apart(block, current, left, running=True):
+        left = separate_lives.left_of(last.left, who)
+        if not separate_lives.ran_apart(block, current, left, running=True):
             return None
         apart_record.save(record, [_apart(system, record, name, who)])
     return sentence(who.serial, name)
@@ -79,12 +79,12 @@ def newer_sentence(serial: str, name: str) -> str:
 
 
 def _twice(record: ArrayRecord) -> bool:
-    return lives.possible(len(record.members), md.needed(record.array))
+    return separate_lives.possible(len(record.members), md.needed(record.array))
 
 
 def _holders(system: System, found: Mapping[str, MemberRecord]) -> list[Holder]:
     blocks: list[Superblock] = [block for name in found if (block := examine(system, name)) is not None]
-    return lives.holders(found, blocks)
+    return separate_lives.holders(found, blocks)
 
 
 def _apart(system: System, record: ArrayRecord, name: str, who: MemberRecord) -> Apart:

@@ -13,11 +13,11 @@ from millrace.storage.assemble import (
     apart,
     external_device,
     in_sync,
-    outside,
     passed_over,
     readd,
     revival,
     standstill,
+    started_by_hand,
     unclean,
 )
 from millrace.storage.record import change_journal, removal_record
@@ -75,7 +75,7 @@ def _start_all(
     discard.prepare(system, pool, report)
     order = sorted(pool.arrays, key=lambda item: item.array.over_arrays)
     problems = _stop_broken(system, pool, order, report)
-    outside.look(system, pool, report)
+    started_by_hand.look(system, pool, report)
     waited = WaitTime()
     for record in order:
         if record.uuid in problems:
@@ -156,7 +156,7 @@ def _start(
     elif chosen.choice is None:
         # mdadm needs no force there: half of a mirror whose other half may have gone on
         forced = revival.record_passed(chosen, [*chosen.blocks.values()], system.now())
-    with outside.starting(record):
+    with started_by_hand.starting(record):
         try:
             md.assemble(system, record, [f"/dev/{name}" for name in _assembled(system, record, members)])
         except Failed as error:
@@ -165,7 +165,7 @@ def _start(
             except Failed:
                 if md.works(system, record):
                     # it stays read-only, and nobody else started it
-                    outside.started(record)
+                    started_by_hand.started(record)
                 raise
             if not started:
                 now = revival.situation(system, record, members)

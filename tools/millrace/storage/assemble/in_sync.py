@@ -16,8 +16,8 @@ from millrace.plan.model import Role
 from millrace.storage.array import md
 from millrace.storage.array.machine import LiveMember, Report, System
 from millrace.storage.array.superblock import examine
-from millrace.storage.assemble import lives
-from millrace.storage.assemble.lives import LeftMember
+from millrace.storage.assemble import separate_lives
+from millrace.storage.assemble.separate_lives import LeftMember
 from millrace.storage.record import apart_record, removal_record
 from millrace.storage.record.membership import absent, up_to_date
 from millrace.storage.record.model import ArrayRecord, DriveRecord, MemberRecord, Pool
@@ -124,7 +124,7 @@ def _now(seen: RunningMembers, before: InSyncArray | None) -> InSyncArray:
     last = before.members if before else seen.record.members
     out = before.left if before else []
     if seen.events is not None:
-        out = lives.left_now(out, last, seen.slots, seen.present, seen.events)
+        out = separate_lives.left_now(out, last, seen.slots, seen.present, seen.events)
     return InSyncArray(uuid=seen.record.uuid, members=seen.in_sync, left=out)
 
 
@@ -144,7 +144,7 @@ def _last_half(system: System, array: ArrayRecord, before: InSyncArray | None) -
         return before
     left, events = before.left if before else [], _events(system, system.md_members(active.device))
     if before and events is not None:
-        left = lives.left_now(left, before.members, kept, [*kept.values()], events)
+        left = separate_lives.left_now(left, before.members, kept, [*kept.values()], events)
     return InSyncArray(uuid=array.uuid, members=[*kept.values()], left=left)
 
 
@@ -228,7 +228,7 @@ def running_members(system: System, array: ArrayRecord) -> RunningMembers | None
     in_sync = {member.slot: who for member, who in live.items() if member.in_sync and member.slot is not None}
     spares = [who for member, who in live.items() if member.slot is None and "spare" in member.flags]
     present = [who for member, who in live.items() if "faulty" not in member.flags]
-    twice = lives.possible(len(array.members), md.needed(array.array))
+    twice = separate_lives.possible(len(array.members), md.needed(array.array))
     return RunningMembers(
         up_to_date(array, in_sync, present, spares),
         [in_sync[slot] for slot in sorted(in_sync)],

@@ -11,7 +11,7 @@ from contextlib import suppress
 from millrace.storage.array import md
 from millrace.storage.array.machine import System
 from millrace.storage.array.superblock import Superblock, examine
-from millrace.storage.assemble.lives import MARGIN, PRESENT
+from millrace.storage.assemble.separate_lives import MARGIN, PRESENT
 from millrace.storage.record.apart_record import Apart, forget_newer, key, member, newer_of, of, save
 from millrace.storage.record.model import ArrayRecord, MemberRecord
 from millrace.system.errors import Failed

@@ -14,7 +14,7 @@ from millrace.storage.array import md
 from millrace.storage.array.gather import latest_members, members_present
 from millrace.storage.array.machine import System
 from millrace.storage.array.superblock import Superblock, examine, updated
-from millrace.storage.assemble import apart, in_sync, lives, passed_over, unclean
+from millrace.storage.assemble import apart, in_sync, passed_over, separate_lives, unclean
 from millrace.storage.assemble.choice import MemberChoice, choose, is_older, went_on
 from millrace.storage.assemble.external_device import AGAIN
 from millrace.storage.record import failure_record
@@ -189,7 +189,7 @@ def refuse_unseen(system: System, record: ArrayRecord, present: Mapping[str, Mem
     """
     gone = absent(record.members, list(present.values()))
     needed = md.needed(record.array)
-    if not lives.possible(len(record.members), needed) or len(gone) < needed:
+    if not separate_lives.possible(len(record.members), needed) or len(gone) < needed:
         return
     state = situation(system, record, present)
     if state.choice is not None or not state.unseen or len(_until_the_end(state)) >= needed:

@@ -13,7 +13,7 @@ from millrace.plan.labels import array_path
 from millrace.storage.array import md
 from millrace.storage.array.gather import members_present
 from millrace.storage.array.machine import Report, System
-from millrace.storage.assemble import revivals
+from millrace.storage.assemble import revival_limit
 from millrace.storage.assemble.revival import REVIVE as BY_HAND
 from millrace.storage.assemble.revival import Situation, situation
 from millrace.storage.record.membership import absent
@@ -115,7 +115,7 @@ def start_again(system: System, pool: Pool, report: Report) -> bool:
     spent = [
         why
         for array_record in pool.arrays
-        if array_record.uuid in now and (why := revivals.refusal(array_record, system.now()))
+        if array_record.uuid in now and (why := revival_limit.refusal(array_record, system.now()))
     ]
     if spent and any(array.broken for array in now.values()):
         report(f"{'; '.join(spent)}, and is not started by itself any more: {BY_HAND}")

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Changes of the drives of the pool: replacing a drive, adding a hot spare, removing a drive."""
+"""Changes of the drives of the pool: replacing or removing a drive, adding a hot spare, using larger drives."""

@@ -7,7 +7,7 @@ from millrace.storage.array.devices import array_device
 from millrace.storage.array.live_arrays import sync
 from millrace.storage.array.live_model import Action, Sync
 from millrace.storage.array.machine import Report, System
-from millrace.storage.change import changes
+from millrace.storage.change import change_proposal
 from millrace.storage.change.change_model import ChangeProgress
 from millrace.storage.record import change_journal
 from millrace.storage.record.change_journal import ChangeJournal, in_words
@@ -68,7 +68,7 @@ def start(system: System, proposal: DriveProposal, digest: str, by: str) -> Driv
     does not start; the next boot carries the change out.
     """
     with JOB.starting(system.attempt, in_words(proposal.plan), by):
-        return changes.confirm(system, proposal, digest, by)
+        return change_proposal.confirm(system, proposal, digest, by)
 
 
 def resume(system: System) -> DriveChange:
@@ -76,7 +76,7 @@ def resume(system: System) -> DriveChange:
 
     Refused: none is open, or another job keeps it from that. Failed: the unit does not start.
     """
-    change = changes.stopped()
+    change = change_proposal.stopped()
     if not JOB.runs(system.attempt):
         with JOB.starting(system.attempt, in_words(change.plan)):
             pass
@@ -112,7 +112,7 @@ def execute(system: System, report: Report) -> DriveChange | None:
     if journal is None:
         return None
     with JOB.execution(in_words(journal.change.plan)):
-        return changes.apply(system, report)
+        return change_proposal.apply(system, report)
 
 
 def _sync(name: str) -> Sync | None:

@@ -14,7 +14,7 @@ from millrace.system.prompt import confirm
 if TYPE_CHECKING:
     from millrace.storage.array.machine import System
     from millrace.storage.change.change_model import ChangeProgress
-    from millrace.storage.change.changes import Decide
+    from millrace.storage.change.change_proposal import Decide
     from millrace.storage.record.drive_change import DriveChange
 
 
@@ -159,14 +159,14 @@ class _Confirmation:
 
 def _change(old: str | None, decide: "Decide", given: _Confirmation, show: Output) -> None:
     from millrace.storage.array.machine import Linux
-    from millrace.storage.change import change_job, changes
+    from millrace.storage.change import change_job, change_proposal
     from millrace.storage.change.change_text import proposal_lines
     from millrace.system.users import as_root, invoking_user, only_root
 
     only_root()
     system = Linux()
     with as_root():
-        proposal = changes.proposed(system, decide, old)
+        proposal = change_proposal.proposed(system, decide, old)
         show(proposal, proposal_lines)
         if given.dry_run:
             return

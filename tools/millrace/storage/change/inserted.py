@@ -13,7 +13,7 @@ from millrace.plan.drives import unsuitable
 from millrace.plan.failing import why_failing
 from millrace.plan.policy.model import Policy
 from millrace.storage.array.machine import Report, System
-from millrace.storage.change import change_job, changes
+from millrace.storage.change import change_job, change_proposal
 from millrace.storage.change.candidates import place
 from millrace.storage.change.plan_replace import PoolServer, replacement
 from millrace.storage.record import removal_record
@@ -46,7 +46,7 @@ def inserted(system: System, policy: Policy, report: Report) -> DriveChange | No
     Refused: there is no pool. Failed: the unit of the change does not start.
     """
     with writing(EXAMINING, wait=True):
-        inventory = changes.examined(system)
+        inventory = change_proposal.examined(system)
         write_model(paths.inventory_file(), inventory)
     return _replaced(system, policy, inventory, report)
 
@@ -66,7 +66,7 @@ def _replaced(system: System, policy: Policy, inventory: Inventory, report: Repo
     if (journal := ChangeJournal.load()) is not None:
         report(f"change {journal.change.id} is open; see `millrace drive progress`")
         return None
-    for match in matches(changes.server_with(system, inventory), removal_record.load()):
+    for match in matches(change_proposal.server_with(system, inventory), removal_record.load()):
         change = _started(system, policy, match, report)
         if change is not None:
             return change
@@ -106,7 +106,9 @@ def _started(system: System, policy: Policy, match: Match, report: Report) -> Dr
         report(f"drive {match.new.serial} in bay {match.bay} is not used for {match.old}: {reason}")
         return None
     try:
-        proposal = changes.proposed(system, lambda server: replacement(server, match.old, match.new.serial), match.old)
+        proposal = change_proposal.proposed(
+            system, lambda server: replacement(server, match.old, match.new.serial), match.old
+        )
         change = change_job.start(system, proposal, proposal.sha256, BY)
     except Refused as refusal:
         report(str(refusal))

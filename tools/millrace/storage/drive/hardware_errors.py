@@ -8,8 +8,8 @@ from datetime import date
 from millrace.inventory import error_counters
 from millrace.inventory.error_counters import CountedLink, Module
 from millrace.inventory.model import Drive
-from millrace.storage.drive import rises
-from millrace.storage.drive.rises import LIFETIME, Rises
+from millrace.storage.drive import counter_rises
+from millrace.storage.drive.counter_rises import LIFETIME, Rises
 from millrace.system import paths
 
 CORRECTED, UNCORRECTED = "corrected", "uncorrected"
@@ -69,8 +69,8 @@ def recorded(before: Rises, drives: Iterable[Drive], heat: Mapping[str, Heat], t
         **of_links(error_counters.links(paths.ROOT, drives)),
         **of_packages(error_counters.throttled_packages(paths.ROOT)),
     }
-    since_boot = rises.count(before, counted, rises.boot_id(), today)
-    return rises.count(since_boot, of_drives(heat), LIFETIME, today)
+    since_boot = counter_rises.count(before, counted, counter_rises.boot_id(), today)
+    return counter_rises.count(since_boot, of_drives(heat), LIFETIME, today)
 
 
 def memory_key(module: str, kind: str) -> str:

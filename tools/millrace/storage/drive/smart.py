@@ -15,7 +15,7 @@ from millrace.inventory.boot_disk import drives_in_use
 from millrace.inventory.drives import block_dir, identify
 from millrace.inventory.model import Drive
 from millrace.inventory.present import present
-from millrace.storage.drive import drive_history, hardware_errors, media_errors, rises, smart_events
+from millrace.storage.drive import counter_rises, drive_history, hardware_errors, media_errors, smart_events
 from millrace.system import paths
 from millrace.system.documents import Contract, read_model, write_model
 from millrace.system.errors import MillraceError
@@ -106,7 +106,7 @@ def write(run: Runner = _IN_TIME, command: smart_events.Command = smart_events.a
     worn = {reading.serial: reading.wear for reading in read}
     drive_history.save(drive_history.seen(drive_history.load(), drives_here, worn, today))
     hot = {reading.serial: heat(reading) for reading in read}
-    rises.save(hardware_errors.recorded(rises.load(), drives_here, hot, today))
+    counter_rises.save(hardware_errors.recorded(counter_rises.load(), drives_here, hot, today))
 
 
 def heat(one: DriveSmart) -> hardware_errors.Heat:

@@ -39,7 +39,7 @@ ALLOWED: Mapping[Verdict, list[DriveAction]] = {
     "boot": ["locate"],
     "unknown": ["add", "test", "erase", "locate"],
 }
-"""What a verdict allows where the rest of the server does, too: see `change_preview`, `may_test` and `may_erase`."""
+"""What a verdict allows where the rest of the server does, too: see `possible_changes`, `may_test` and `may_erase`."""
 
 
 @dataclass(frozen=True)

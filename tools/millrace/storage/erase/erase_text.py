@@ -7,6 +7,7 @@ from millrace.storage.drive.drive_model import DriveRow
 from millrace.storage.drive.drive_text import size_or_nothing, verdict
 from millrace.storage.record.erasure import EraseLine, EraseProgress, Erasure
 from millrace.system.printing import fields
+from millrace.system.progress_bar import BarState, progress_bar
 from millrace.system.text import pace
 
 
@@ -25,16 +26,11 @@ def erased(ended: Erasure) -> Iterator[str]:
 
 def erase_bar(lines: Iterable[EraseLine]) -> EraseLine | None:
     """Show the progress of an erasure as a bar on stderr; return the last document."""
-    from rich.console import Console
-    from rich.progress import BarColumn, Progress, TextColumn
 
-    with Progress(TextColumn("{task.description}", markup=False), BarColumn(), console=Console(stderr=True)) as bar:
-        task = bar.add_task("starting", total=None)
-        last = None
-        for last in lines:
-            if isinstance(last, EraseProgress):
-                bar.update(task, description=_pace(last), completed=last.done or 0, total=last.total)
-    return last
+    def state(line: EraseLine) -> BarState | None:
+        return BarState(_pace(line), line.done or 0, line.total) if isinstance(line, EraseProgress) else None
+
+    return progress_bar(lines, state, "starting")
 
 
 def _pace(progress: EraseProgress) -> str:

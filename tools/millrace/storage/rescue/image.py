@@ -7,8 +7,8 @@ from pathlib import Path
 
 from millrace.storage.array.machine import System
 from millrace.storage.record.model import Pool
-from millrace.storage.rescue.need import counted
 from millrace.storage.rescue.placeholder_log import stand_in
+from millrace.storage.rescue.repair_need import counted
 from millrace.system import paths
 from millrace.system.errors import BadInput, Failed, Refused
 from millrace.system.files import rename, write_text

@@ -5,7 +5,7 @@ from millrace.storage.array.machine import Report, System
 from millrace.storage.record.model import Pool
 from millrace.storage.record.pool_file import load_pool
 from millrace.storage.record.writer import RESCUING, RESUMING, writing
-from millrace.storage.rescue import image, need, rescue_text
+from millrace.storage.rescue import image, repair_need, rescue_text
 from millrace.storage.rescue.diagnosis import LogIsThere, OtherPool, diagnose
 from millrace.storage.rescue.new_log import proposed
 from millrace.storage.rescue.rescue_journal import RescueJournal
@@ -136,7 +136,7 @@ def _given_up(system: System, better: LogIsThere) -> Refused:
 
 def _need(journal: RescueJournal, name: StepName) -> str | None:
     repairs = name in ("judge", "repair") and journal.state(name) != "done" and journal.state("stop") == "done"
-    return need.in_words(journal.rescue.size) if repairs else None
+    return repair_need.in_words(journal.rescue.size) if repairs else None
 
 
 def _shown(journal: RescueJournal, notes: list[str], choices: Choices, where: str | None = None) -> RescueState:

@@ -17,7 +17,7 @@ from millrace.storage.drive.attached import Drives
 from millrace.storage.provision.publish import renew_mount_unit
 from millrace.storage.record.model import DriveRecord, Pool
 from millrace.storage.record.pool_file import load_pool, save_pool
-from millrace.storage.rescue import dry_run, image, need, new_log, serving
+from millrace.storage.rescue import dry_run, image, new_log, repair_need, serving
 from millrace.storage.rescue.diagnosis import log_of, require_data
 from millrace.storage.rescue.placeholder_log import clean_up
 from millrace.storage.rescue.rescue_journal import RescueJournal
@@ -83,7 +83,7 @@ def _stop(system: System, journal: RescueJournal) -> str:
         )
     # md keeps the last side of a mirror although its drive is gone
     md.stop(system, log_of(pool))
-    journal.keep(size=need.measured(system, pool))
+    journal.keep(size=repair_need.measured(system, pool))
     return f"{point} is unmounted; nothing is served"
 
 

@@ -9,7 +9,7 @@ from millrace.storage.array import md
 from millrace.storage.array.gather import members_present
 from millrace.storage.array.machine import Report, System
 from millrace.storage.array.superblock import Superblock
-from millrace.storage.assemble import in_sync, passed_over, revivals, standstill
+from millrace.storage.assemble import in_sync, passed_over, revival_limit, standstill
 from millrace.storage.assemble import mounted_pool as pools
 from millrace.storage.assemble.assemble import start_arrays
 from millrace.storage.assemble.external_device import AGAIN
@@ -113,7 +113,7 @@ def _start(
         if digest is None and (doubts := [array.doubt for array in before.arrays if array.doubt]):
             raise Refused(f"{'; '.join(doubts)}; nothing was written: {REVIVE}")
         broken = [case.record for case in situations.values()]
-        if automatic and (spent := [why for record in broken if (why := revivals.refusal(record, system.now()))]):
+        if automatic and (spent := [why for record in broken if (why := revival_limit.refusal(record, system.now()))]):
             raise Refused(f"{'; '.join(spent)}; check its drives and what they are connected to, then: {REVIVE}")
         _unmount(system, load_pool())
         # that may take minutes, in which names of the kernel went to other drives
@@ -122,7 +122,7 @@ def _start(
             raise DrivesMoved("drives came or went while the pool was unmounted; nothing was started: run it again")
         if automatic:
             # before: a start that kills the server counts
-            revivals.add(broken, system.now())
+            revival_limit.add(broken, system.now())
         start_arrays(system, said, now)
     return before.model_copy(update={"done": True, "report": lines})
 

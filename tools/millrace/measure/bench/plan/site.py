@@ -50,7 +50,7 @@ def site(clients: Sequence[BenchClient] = ()) -> Site:
     mountpoint = pool.filesystem.mountpoint
     where = paths.ROOT / mountpoint.lstrip("/")
     if not os.path.ismount(where):
-        raise Refused(f"{mountpoint} is not mounted, nothing to measure: `millrace status` says why")
+        raise Refused(f"{mountpoint} is not mounted, nothing to measure: `millrace status` shows the reason")
     space = os.statvfs(where)
     inventory = read_model(paths.inventory_file(), Inventory)
     plan = approved_plan()

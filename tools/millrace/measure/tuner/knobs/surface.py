@@ -137,7 +137,7 @@ def surface(settings: Settings, pool: Pool, run: Runner, load: Load) -> KnobSurf
     """Return the knobs of this server for a run with this load. Refused: its settings could not be computed."""
     basis = settings.basis
     if basis is None:
-        raise Refused("the settings of this server were not computed: `millrace tune --diff` says why")
+        raise Refused("the settings of this server were not computed: `millrace tune --diff` shows the reason")
     labels = {setting.label: setting for setting in settings_of(with_all(settings), pool, run)}
     knobs, left_out = [], []
     adaptive = all(setting.can_adapt for setting in labels.values() if isinstance(setting, CoalescingKnob))

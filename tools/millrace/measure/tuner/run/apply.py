@@ -18,10 +18,11 @@ from millrace.system.documents import write_model
 from millrace.system.errors import Failed, Refused
 from millrace.system.model_errors import sentence
 from millrace.system.run import Runner, last_words
+from millrace.system.units import SHARES, TUNE
 from millrace.system.users import invoking_user, only_root
 from millrace.tune import settings as tuning
 
-UNITS = ("millrace-share.service", "millrace-tune.service")
+UNITS = (SHARES, TUNE)
 """What renders nfs.conf, and what sets the rest."""
 
 
@@ -72,7 +73,7 @@ def _document(record: TunerRun, run: Runner) -> MeasuredPolicy:
     """What is to be written: each level of the winner that would be another one without it."""
     basis = tuning.current(load_pool(), run).settings.basis
     if basis is None:
-        raise Refused("the settings of this server were not computed: `millrace tune --diff` says why")
+        raise Refused("the settings of this server were not computed: `millrace tune --diff` shows the reason")
     _same_hardware(record, basis)
     assert record.outcome is not None
     without = settings_of(basis.model_copy(update={"policy": _without(basis.policy)}))

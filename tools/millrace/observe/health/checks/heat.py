@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 from millrace.inventory import error_counters
 from millrace.observe.health.host import Host
 from millrace.observe.health.model import HealthFinding, Level
-from millrace.storage.drive import hardware_errors, rises, smart
+from millrace.storage.drive import counter_rises, hardware_errors, smart
 from millrace.storage.drive.smart import DriveSmart
 from millrace.system import paths
 from millrace.system.text import duration
@@ -23,7 +23,7 @@ def check(host: Host) -> list[HealthFinding]:
     today = datetime.now(UTC).date()
     packages = error_counters.throttled_packages(paths.ROOT)
     counted = hardware_errors.of_packages(packages)
-    risen = rises.days(host.rises, counted, rises.boot_id(), today, DAYS)
+    risen = counter_rises.days(host.rises, counted, counter_rises.boot_id(), today, DAYS)
     sums = {key: (sum(days.values()), min(days).isoformat()) for key, days in risen.items()}
     findings = [finding for package in packages for finding in _package(package, sums)]
     report = smart.last()
@@ -32,7 +32,7 @@ def check(host: Host) -> list[HealthFinding]:
     here = {drive.serial for drive in host.drives}
     drives = [drive for drive in report.drives if drive.serial and drive.serial in here]
     keys = hardware_errors.of_drives({drive.serial: smart.heat(drive) for drive in drives})
-    grown = rises.recorded(host.rises, keys, today, DAYS)
+    grown = counter_rises.recorded(host.rises, keys, today, DAYS)
     return [*findings, *(finding for drive in drives for finding in _drive(host, drive, grown))]
 
 

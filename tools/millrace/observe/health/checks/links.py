@@ -11,7 +11,7 @@ from millrace.inventory import error_counters
 from millrace.inventory.error_counters import CountedLink
 from millrace.observe.health.host import Host
 from millrace.observe.health.model import HealthFinding, Level
-from millrace.storage.drive import hardware_errors, rises
+from millrace.storage.drive import counter_rises, hardware_errors
 from millrace.system import paths
 
 NAME = "links"
@@ -40,11 +40,11 @@ def check(host: Host) -> list[HealthFinding]:
     if not any(counted.values()) and not host.rises.counters:
         return []
     today = datetime.now(UTC).date()
-    risen = rises.days(host.rises, counted, rises.boot_id(), today, DAYS)
+    risen = counter_rises.days(host.rises, counted, counter_rises.boot_id(), today, DAYS)
     return [finding for one in links for finding in _link(host, one, risen)]
 
 
-def _link(host: Host, link: CountedLink, risen: rises.RisenDays) -> list[HealthFinding]:
+def _link(host: Host, link: CountedLink, risen: counter_rises.RisenDays) -> list[HealthFinding]:
     lost = _ends(link, risen, hardware_errors.UNCORRECTED, 1)
     corrected = _ends(link, risen, hardware_errors.CORRECTED, CORRECTED_A_DAY)
     findings = []
@@ -58,7 +58,7 @@ def _link(host: Host, link: CountedLink, risen: rises.RisenDays) -> list[HealthF
     return findings
 
 
-def _ends(link: CountedLink, risen: rises.RisenDays, kind: str, least: int) -> dict[str, Mapping[date, int]]:
+def _ends(link: CountedLink, risen: counter_rises.RisenDays, kind: str, least: int) -> dict[str, Mapping[date, int]]:
     """The ends with so many errors on a day, in words."""
     found: dict[str, Mapping[date, int]] = {}
     for end in link.ends:

@@ -7,7 +7,7 @@ from millrace.inventory import error_counters
 from millrace.inventory.error_counters import Module
 from millrace.observe.health.host import Host
 from millrace.observe.health.model import HealthFinding, Level
-from millrace.storage.drive import hardware_errors, rises
+from millrace.storage.drive import counter_rises, hardware_errors
 from millrace.system import paths
 
 NAME = "memory"
@@ -29,12 +29,12 @@ def check(host: Host) -> list[HealthFinding]:
         return []
     today = datetime.now(UTC).date()
     counted = hardware_errors.of_modules(modules)
-    risen = rises.days(host.rises, counted, rises.boot_id(), today, DAYS)
+    risen = counter_rises.days(host.rises, counted, counter_rises.boot_id(), today, DAYS)
     found = [finding for one in modules for finding in _module(one, risen)]
     return found or [HealthFinding(check=NAME, level=Level.OK, sentence="ECC reports no memory that fails.")]
 
 
-def _module(module: Module, risen: rises.RisenDays) -> list[HealthFinding]:
+def _module(module: Module, risen: counter_rises.RisenDays) -> list[HealthFinding]:
     lost = risen.get(hardware_errors.memory_key(module.key, hardware_errors.UNCORRECTED), {})
     corrected = risen.get(hardware_errors.memory_key(module.key, hardware_errors.CORRECTED), {})
     findings = []

@@ -9,7 +9,7 @@ from millrace.plan.policy import policy_in_force
 from millrace.serve.config import store
 from millrace.serve.config.model import Config
 from millrace.serve.config.network import DesiredBond, DesiredLink, DesiredPort
-from millrace.serve.network import record
+from millrace.serve.network import trial_record
 from millrace.serve.network.addressing import missing, wrong_mtu
 from millrace.serve.network.links import NetworkLink, among, now_of
 from millrace.serve.share.networks import nfs_networks, on_management
@@ -20,7 +20,7 @@ NAME = "ports"
 
 def check(host: Host) -> list[HealthFinding]:
     """Return one finding for each link that is not as it was decided or has clients and must not, or one for all."""
-    config = record.in_force(store.read().config)
+    config = trial_record.in_force(store.read().config)
     links = among(host.interfaces) if config.links else []
     findings = [finding for wanted in config.links for finding in _link(wanted, config, links)]
     findings += _clients_on_management(host, config)

@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 
 from millrace.observe.health.host import Host
 from millrace.observe.health.model import HealthFinding, Level
-from millrace.storage.assemble import failures, readd, revivals
+from millrace.storage.assemble import failures, readd, revival_limit
 from millrace.storage.assemble.readd import MOST, Return
 from millrace.storage.assemble.revival import REVIVE
 from millrace.system.names import several
@@ -40,11 +40,11 @@ def _unidentified(host: Host) -> list[HealthFinding]:
 
 def _revived(host: Host, now: datetime) -> list[HealthFinding]:
     """Arrays that were started again so often that they are not any more, until a day has passed."""
-    known = revivals.recent(now.isoformat())
+    known = revival_limit.recent(now.isoformat())
     spent = [
         record
         for record in (host.pool.arrays if known and host.pool else ())
-        if revivals.times(record, known) >= revivals.MOST
+        if revival_limit.times(record, known) >= revival_limit.MOST
     ]
     return [
         HealthFinding(
@@ -53,7 +53,7 @@ def _revived(host: Host, now: datetime) -> list[HealthFinding]:
             subject=record.array.name,
             level=Level.FAIL,
             sentence=f"Array {record.array.name} ({record.array.level.upper()}) broke and was started again by itself "
-            f"{revivals.MOST} times in 24 hours, and is not started by itself any more.",
+            f"{revival_limit.MOST} times in 24 hours, and is not started by itself any more.",
             todo=f"Check its drives, cables and backplane. If it does not run: {REVIVE}",
         )
         for record in spent

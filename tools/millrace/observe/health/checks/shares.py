@@ -13,7 +13,7 @@ from millrace.serve.config import store
 from millrace.serve.config.model import Config
 from millrace.serve.log_forward import forward
 from millrace.serve.render import rendered
-from millrace.serve.share import directories, exports, nfs, permissions, quota
+from millrace.serve.share import directories, export_table, nfs, permissions, quota
 from millrace.serve.share.direct.ports import obstacle
 from millrace.serve.share.quota import child_quota_problems
 from millrace.serve.share.services import CHILD_QUOTA
@@ -25,9 +25,9 @@ from millrace.system.names import several
 from millrace.system.nfsd import exported, is_serving
 from millrace.system.smb_passwords import DIRECT
 from millrace.system.trees import nofollow
+from millrace.system.units import SHARES
 
 NAME = "shares"
-APPLIED = "millrace-share.service"
 
 
 def check(host: Host) -> list[HealthFinding]:
@@ -82,7 +82,7 @@ def _foreign() -> list[HealthFinding]:
             sentence=f"{path} exports a directory that is not a share.",
             todo=todo,
         )
-        for path in exports.foreign_files()
+        for path in export_table.foreign_files()
     ]
 
 
@@ -96,7 +96,9 @@ def _dropped(host: Host) -> list[HealthFinding]:
     lines = ours.read_text().splitlines() if ours.exists() else []
     entries = [line.split() for line in lines if line.startswith("/")]
     clients = {words[0]: [client.partition("(")[0] for client in words[1:]] for words in entries}
-    lost = {directory: lacks for directory in clients if (lacks := exports.lacks(directory, clients[directory], table))}
+    lost = {
+        directory: lacks for directory in clients if (lacks := export_table.lacks(directory, clients[directory], table))
+    }
     if not lost:
         return []
     closed = [directory for directory in lost if directory not in table]
@@ -110,7 +112,7 @@ def _dropped(host: Host) -> list[HealthFinding]:
         host.absent(
             NAME,
             " ".join(sentences),
-            "systemctl restart millrace-share.service; if it fails: exportfs -ra says why",
+            f"systemctl restart {SHARES}; if it fails: exportfs -ra shows the reason",
             kind="not-exported",
         )
     ]
@@ -196,7 +198,7 @@ def _lost(host: Host, config: Config, mountpoint: str) -> list[HealthFinding]:
     top = paths.ROOT / mountpoint.lstrip("/")
     lost = [share.name for share in config.shares if not (top / share.name).is_dir()]
     # a new pool has none of them until the shares are applied
-    if not lost or host.active_state(APPLIED) in ("inactive", "activating"):
+    if not lost or host.active_state(SHARES) in ("inactive", "activating"):
         return []
     sentence = f"The directory of {several(lost)} is missing in {mountpoint}: clients get errors."
     todo = (

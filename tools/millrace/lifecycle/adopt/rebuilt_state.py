@@ -16,7 +16,7 @@ from millrace.lifecycle.adopt.arrays import OnDrives
 from millrace.lifecycle.adopt.external import OnExternal
 from millrace.lifecycle.adopt.trees import Trees, trees
 from millrace.lifecycle.keep.generation import Generation
-from millrace.lifecycle.keep.generations import Newest
+from millrace.lifecycle.keep.generation_store import Newest
 from millrace.lifecycle.keep.model import Manifest, ManifestMember
 from millrace.plan.labels import array_path
 from millrace.plan.model import Filesystem, MdArray, Role

@@ -10,8 +10,8 @@ from dataclasses import dataclass, field, replace
 
 from millrace.plan.model import MdArray, Role
 from millrace.storage.array.superblock import Superblock
-from millrace.storage.assemble import lives
-from millrace.storage.assemble.lives import Holder, LeftMember, RanApart
+from millrace.storage.assemble import separate_lives
+from millrace.storage.assemble.separate_lives import Holder, LeftMember, RanApart
 from millrace.storage.record.membership import absent
 from millrace.storage.record.model import ArrayRecord, MemberRecord
 
@@ -107,7 +107,7 @@ class Machines:
         events = max(self.drives[name].block.events for name in names)
         # without a record all members of pool.json count as in sync before
         last = server.last or server.members
-        server.left = lives.left_now(server.left, last, in_sync, list(in_sync.values()), events)
+        server.left = separate_lives.left_now(server.left, last, in_sync, list(in_sync.values()), events)
         server.members = [in_sync.get(slot, member) for slot, member in enumerate(server.members)]
         server.last = [in_sync[slot] for slot in sorted(in_sync)]
         # what is recorded of those that left stays as old as it is
@@ -123,7 +123,7 @@ class Machines:
             raise Impossible
         members = self.holders([name for name in names if name not in server.apart])
         try:
-            apart = lives.chosen(server.record, members, server.last, server.left)
+            apart = separate_lives.chosen(server.record, members, server.last, server.left)
         except RanApart:
             raise Impossible from None
         for holder in apart:
@@ -191,9 +191,9 @@ class Machines:
             if drive.block.slot in {self.drives[member].block.slot for member in server.running}:
                 continue
             known = name in server.apart and bool(absent([WHO[name]], server.last))
-            left = lives.left_of(server.left, WHO[name])
+            left = separate_lives.left_of(server.left, WHO[name])
             current = self.holders(server.running)
-            if known or lives.ran_apart(drive.block, current, left, running=True):
+            if known or separate_lives.ran_apart(drive.block, current, left, running=True):
                 self.accuse(server, name, server.running)
                 server.apart.add(name)
                 continue

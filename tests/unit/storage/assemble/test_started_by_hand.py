@@ -15,7 +15,7 @@ from millrace.observe.health.checks import unclean as health
 from millrace.observe.health.model import Level
 from millrace.observe.pool import verbs as pool_verbs
 from millrace.storage.array import md
-from millrace.storage.assemble import outside, unclean
+from millrace.storage.assemble import started_by_hand, unclean
 from millrace.storage.assemble.assemble import assemble
 from millrace.storage.record import failure_record
 from millrace.storage.record.failure_record import Failure
@@ -202,7 +202,7 @@ def event_during(monkeypatch: pytest.MonkeyPatch, module: Any, name: str, world:
     def done(*given: Any, **more: Any) -> Any:
         result = function(*given, **more)
         if not others:
-            others.append(threading.Thread(target=outside.look, args=(world, load_pool(), said.append)))
+            others.append(threading.Thread(target=started_by_hand.look, args=(world, load_pool(), said.append)))
             others[0].start()
             others[0].join(0.5)
         return result
@@ -242,7 +242,7 @@ def test_start_that_fails_hides_no_other(pool: World, monkeypatch: pytest.Monkey
     one_after_another(pool, "D0", "D1", "D2")
     broken()
     record = next(one for one in load_pool().arrays if one.array.name == "data")
-    with pytest.raises(Failed), outside.starting(record):
+    with pytest.raises(Failed), started_by_hand.starting(record):
         raise Failed("no")
     assert failure_record.broke(uuid()) == BROKE
 
@@ -253,7 +253,7 @@ def test_boot_drive_without_room_for_the_lock_stops_no_start(pool: World, monkey
 
     broken()
     record = next(one for one in load_pool().arrays if one.array.name == "data")
-    monkeypatch.setattr("millrace.storage.assemble.outside.locks.held", full)
-    with outside.starting(record):
+    monkeypatch.setattr("millrace.storage.assemble.started_by_hand.locks.held", full)
+    with started_by_hand.starting(record):
         pass
     assert failure_record.broke(uuid()) is None

@@ -8,8 +8,8 @@ from typing import ClassVar
 import pytest
 from click.testing import CliRunner
 
-from millrace.lifecycle.adopt import adopt, adoption_journal, again, verbs
-from millrace.lifecycle.keep import generations, home
+from millrace.lifecycle.adopt import adopt, adoption_journal, homecoming, verbs
+from millrace.lifecycle.keep import generation_store, home
 from millrace.lifecycle.keep.model import Forgotten, KeepStatus
 from millrace.serve.account import accounts
 from millrace.serve.config import store
@@ -91,13 +91,13 @@ def came_home(root: Path) -> Path:
     for name in ("etc/millrace/ssh-enabled", "var/lib/millrace/alert/routes.json", "var/lib/millrace/removed.json"):
         (root / name).parent.mkdir(parents=True, exist_ok=True)
         (root / name).write_text("{}")
-    generations.write(root / WHERE, 5, states.packed(states.kept(), generation=5, writer="ab" * 16))
+    generation_store.write(root / WHERE, 5, states.packed(states.kept(), generation=5, writer="ab" * 16))
     return root
 
 
 def test_state_of_the_pool_replaces_that_of_the_boot_drive(came_home: Path) -> None:
     tools = Accounts()
-    adoption = again.begin(tools, "admin", "2026-11-28T07:00:00+00:00", None)
+    adoption = homecoming.begin(tools, "admin", "2026-11-28T07:00:00+00:00", None)
     assert adoption.again and adoption_journal.is_under_way() and not paths.pool_file().exists()
     done = adopt.finish(adoption, tools)
     assert done.generation == 5 and load_pool() == pool()
@@ -113,7 +113,7 @@ def test_state_of_the_pool_replaces_that_of_the_boot_drive(came_home: Path) -> N
 def test_user_who_is_logged_in_is_removed_too(came_home: Path) -> None:
     tools = Accounts()
     tools.log_in("anna")
-    adopt.finish(again.begin(tools, "admin", "2026-11-28T07:00:00+00:00", None), tools)
+    adopt.finish(homecoming.begin(tools, "admin", "2026-11-28T07:00:00+00:00", None), tools)
     assert tools.accounts["passwd"]["anna"] == 3000 and "bert" not in tools.users
     assert tools.called("loginctl") == ["loginctl terminate-user anna"]
 
@@ -125,7 +125,7 @@ def test_user_who_cannot_be_removed_stops_the_adoption_until_it_is_repeated(
     tools = Accounts()
     tools.log_in("anna")
     tools.ends_sessions = False
-    begun = again.begin(tools, "admin", "2026-11-28T07:00:00+00:00", None)
+    begun = homecoming.begin(tools, "admin", "2026-11-28T07:00:00+00:00", None)
     with pytest.raises(Failed, match=r"^anna cannot be removed: programs of a locked user still run \(ps -u anna\)$"):
         adopt.finish(begun, tools)
     # the others are removed nevertheless, and who was a user is still known
@@ -139,7 +139,7 @@ def test_user_who_cannot_be_removed_stops_the_adoption_until_it_is_repeated(
 
 def test_power_cut_in_an_adoption_goes_on_with_it(came_home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     tools = Accounts()
-    begun = again.begin(tools, "admin", "2026-11-28T07:00:00+00:00", None)
+    begun = homecoming.begin(tools, "admin", "2026-11-28T07:00:00+00:00", None)
 
     def cut(*_: object) -> None:
         raise PowerCut
@@ -157,7 +157,7 @@ def test_power_cut_in_an_adoption_goes_on_with_it(came_home: Path, monkeypatch: 
 def test_without_a_newer_state_there_is_nothing_to_adopt(came_home: Path) -> None:
     home.settle(5)
     with pytest.raises(Refused, match="has a pool already"):
-        again.begin(Accounts(), "admin", "2026-11-28T07:00:00+00:00", None)
+        homecoming.begin(Accounts(), "admin", "2026-11-28T07:00:00+00:00", None)
     assert paths.pool_file().exists() and not paths.adoption_file().exists()
 
 
@@ -174,7 +174,7 @@ def test_verb_refuses_another_pool_and_a_server_with_nothing_to_decide(
 
 def test_time_in_a_state_is_shown_on_one_line(came_home: Path) -> None:
     state = states.packed(states.kept(), generation=6, writer="ab" * 16, written="May\x1b[2J\nyours")
-    generations.write(came_home / WHERE, 6, state)
+    generation_store.write(came_home / WHERE, 6, state)
     one = home.elsewhere(came_home / WHERE, pool().filesystem_uuid)
     assert one is not None and one.written == "May\\x1b[2J\\nyours"
     assert home.sentence(one).endswith("on May\\x1b[2J\\nyours")
@@ -183,9 +183,9 @@ def test_time_in_a_state_is_shown_on_one_line(came_home: Path) -> None:
 def test_state_without_people_is_adopted_as_such(came_home: Path) -> None:
     forgotten = Forgotten(by="admin", at="2026-11-28T07:00:00+00:00")
     state = states.packed(states.kept(), generation=6, writer="ab" * 16, forgotten=forgotten)
-    generations.write(came_home / WHERE, 6, state)
+    generation_store.write(came_home / WHERE, 6, state)
     tools = Accounts()
-    done = adopt.finish(again.begin(tools, "admin", "2026-11-28T07:00:00+00:00", None), tools)
+    done = adopt.finish(homecoming.begin(tools, "admin", "2026-11-28T07:00:00+00:00", None), tools)
     assert any("forgot users" in line for line in done.missing)
 
 
@@ -193,7 +193,7 @@ def test_what_the_state_lets_in_is_shown_before_it_is_taken_over(
     came_home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     contents = states.kept() | {"etc/millrace/update-keys.pgp": b"a key"}
-    generations.write(came_home / WHERE, 6, states.packed(contents, generation=6, writer="ab" * 16))
+    generation_store.write(came_home / WHERE, 6, states.packed(contents, generation=6, writer="ab" * 16))
     monkeypatch.setattr(verbs, "attempt", Accounts())
     monkeypatch.setattr(verbs, "only_root", lambda: None)
     # there is no terminal to confirm it

@@ -13,7 +13,7 @@ import pytest
 from millrace.measure.bench.plan.client_program import bundle
 from millrace.measure.bench.result import store as results
 from millrace.measure.bench.result.model import BenchRun, BenchState
-from millrace.measure.bench.run.remote import take
+from millrace.measure.bench.run.remote import import_result
 from millrace.system import paths
 from millrace.system.errors import BadInput
 from millrace_client import by_hand
@@ -58,7 +58,7 @@ def measure(share: Path, monkeypatch: pytest.MonkeyPatch) -> Measure:
 
 
 def taken(share: Path) -> BenchRun:
-    return take.take(share.parent / "result.json", site(), Tools())
+    return import_result.take(share.parent / "result.json", site(), Tools())
 
 
 def test_a_file_is_brought_back_and_shown_as_a_run(
@@ -188,7 +188,7 @@ def test_a_file_that_is_not_there_or_no_json_is_one_sentence(share: Path) -> Non
 
 
 def test_a_file_without_an_end_is_not_read_to_it(share: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(take, "LARGEST", 1000)
+    monkeypatch.setattr(import_result, "LARGEST", 1000)
     (share.parent / "result.json").symlink_to("/dev/zero")
     with pytest.raises(BadInput, match="is too large for the result of a benchmark"):
         taken(share)

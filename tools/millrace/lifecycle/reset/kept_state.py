@@ -4,8 +4,8 @@
 from collections.abc import Callable
 
 from millrace.lifecycle.adopt import restore, search
-from millrace.lifecycle.keep import generations, keeping
-from millrace.lifecycle.keep.generations import Newest
+from millrace.lifecycle.keep import generation_store, keeping
+from millrace.lifecycle.keep.generation_store import Newest
 from millrace.storage.record.model import Pool
 from millrace.system.errors import MillraceError, Refused
 from millrace.system.run import Runner
@@ -24,7 +24,7 @@ def keep_now(pool: Pool, run: Runner, pause: Callable[[float], None] | None = No
     if status.unread:
         raise Refused(f"a part of the state cannot be kept on the pool: {status.unread[0]}; {NOT_RESET}")
     try:
-        newest = generations.newest(generations.directory(keeping.mounted_pool(pool)))
+        newest = generation_store.newest(generation_store.directory(keeping.mounted_pool(pool)))
         if (
             newest is None
             or newest.number != status.generation

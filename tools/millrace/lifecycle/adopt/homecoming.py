@@ -10,9 +10,9 @@ from contextlib import suppress
 from millrace.lifecycle.adopt import adoption_journal, restore, search
 from millrace.lifecycle.adopt.model import Adoption
 from millrace.lifecycle.adopt.ports import kept_ports, replaced
-from millrace.lifecycle.keep import generation, generations, home, keeping, seal, ssh_keys, trust
-from millrace.lifecycle.keep.generations import Newest
-from millrace.lifecycle.keep.kept import KEPT, STATE, KeptPath, has
+from millrace.lifecycle.keep import generation, generation_store, home, keeping, seal, ssh_keys, trust
+from millrace.lifecycle.keep.generation_store import Newest
+from millrace.lifecycle.keep.kept_files import KEPT, STATE, KeptPath, has
 from millrace.lifecycle.keep.model import KeptElsewhere, KeyFile, Manifest, Trusted
 from millrace.serve.account import accounts
 from millrace.serve.config import store
@@ -42,7 +42,7 @@ def trusted() -> list[Trusted]:
 
     Refused: this server has no pool. Failed: the pool is not mounted. BadInput: its state cannot be read.
     """
-    newest = generations.newest(generations.directory(keeping.mounted_pool(load_pool())))
+    newest = generation_store.newest(generation_store.directory(keeping.mounted_pool(load_pool())))
     return trust.trusted(newest.generation) if newest else []
 
 
@@ -53,8 +53,8 @@ def begin(run: Runner, by: str, at: str, passphrase: str | None) -> Adoption:
     cannot be restored by this release.
     """
     pool = load_pool()
-    where = generations.directory(keeping.mounted_pool(pool))
-    newest = generations.newest(where) if pending() else None
+    where = generation_store.directory(keeping.mounted_pool(pool))
+    newest = generation_store.newest(where) if pending() else None
     if newest is None:
         raise Refused("this server has a pool already; see it with `millrace pool show`")
     manifest = newest.generation.manifest

@@ -6,7 +6,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from millrace.storage.rescue import need
+from millrace.storage.rescue import repair_need
 from millrace.storage.rescue.rescue_model import RepairSize, ShownStep
 from millrace.storage.rescue.rescue_steps import Choices
 from millrace.storage.rescue.rescue_text import asked
@@ -45,7 +45,7 @@ def needs(steps: list[ShownStep]) -> dict[str, str]:
 
 def test_memory_that_is_enough_is_shown_with_the_time(root: Path) -> None:
     memory(root, 64, 60)
-    assert need.in_words(size(100 * MILLION)) == (
+    assert repair_need.in_words(size(100 * MILLION)) == (
         "xfs_repair needs at least 18.68 GiB of memory for 100,000,000 inodes (measured: 200 bytes for each): of "
         "64 GiB, 60 GiB are available, and there is no swap. It takes at least 19 min of CPU time (measured with "
         "metadata in memory); how much longer it reads the drives is not known."
@@ -54,7 +54,7 @@ def test_memory_that_is_enough_is_shown_with_the_time(root: Path) -> None:
 
 def test_memory_that_is_not_enough_names_what_to_do(root: Path) -> None:
     memory(root, 128, 120)
-    said = need.in_words(size(1000 * MILLION))
+    said = repair_need.in_words(size(1000 * MILLION))
     assert "at least 186.32 GiB" in said and "It would be killed, and its option -m does not help. Add memory" in said
     assert "move the drives to a server with more" in said and "3 h 4 min" in said
 
@@ -62,15 +62,17 @@ def test_memory_that_is_not_enough_names_what_to_do(root: Path) -> None:
 def test_estimate_of_xfs_repair_decides_whether_it_reads_ahead(root: Path) -> None:
     memory(root, 16, 12)
     # as `xfs_repair -n -vv -m 1` of xfsprogs 7.2 reckons: 8 TiB without files are 1072 MiB
-    assert need.own_estimate(size(64, 2_147_483_640)) // (1 << 20) == 1072
-    assert need.own_estimate(size(300_544, 26_214_400)) // (1 << 20) == 62
-    assert "reads nothing ahead" not in need.in_words(size(64, 2_147_483_640))
-    assert "more than 75% of the memory: it then reads nothing ahead and is slow" in need.in_words(size(64, 30 << 30))
+    assert repair_need.own_estimate(size(64, 2_147_483_640)) // (1 << 20) == 1072
+    assert repair_need.own_estimate(size(300_544, 26_214_400)) // (1 << 20) == 62
+    assert "reads nothing ahead" not in repair_need.in_words(size(64, 2_147_483_640))
+    assert "more than 75% of the memory: it then reads nothing ahead and is slow" in repair_need.in_words(
+        size(64, 30 << 30)
+    )
 
 
 def test_server_whose_memory_is_not_known_says_so(root: Path) -> None:
     (root / "proc/meminfo").unlink(missing_ok=True)
-    assert "the memory of this server is not known" in need.in_words(size(1))
+    assert "the memory of this server is not known" in repair_need.in_words(size(1))
 
 
 def test_need_is_counted_at_the_unmount_and_shown_before_each_step_that_repairs(world: WithoutLog, root: Path) -> None:

@@ -8,7 +8,7 @@ import pytest
 from millrace.plan.policy.model import LayoutPolicy, LogPolicy, Policy
 from millrace.storage.array import discard
 from millrace.storage.assemble import unclean
-from millrace.storage.change import change_job, changes
+from millrace.storage.change import change_job, change_proposal
 from millrace.storage.change.change_steps import LostDrive
 from millrace.storage.change.change_text import proposal_lines, result
 from millrace.storage.change.spares import removal
@@ -116,8 +116,8 @@ def test_check_ends_before_a_drive_joins_and_goes_on_while_one_leaves(world: Wor
     lines = [line for line in map(" ".join, world.calls) if "--add" in line or line.startswith("systemctl stop")]
     assert lines[0] == "systemctl stop millrace-scrub.service" and "--add" in lines[1]
     fail(world, "data", "D2")
-    proposal = changes.proposed(world, lambda server: removal(server, "D2"), "D2")
-    changes.confirm(world, proposal, proposal.sha256, "admin")
+    proposal = change_proposal.proposed(world, lambda server: removal(server, "D2"), "D2")
+    change_proposal.confirm(world, proposal, proposal.sha256, "admin")
     applied(world)
     assert len(world.called("systemctl stop")) == 1
 
@@ -196,7 +196,7 @@ def test_without_a_change_there_is_nothing_to_carry_out(world: World) -> None:
 def test_change_is_confirmed_by_its_hash(world: World, digits: int) -> None:
     put_in(world, "N1")
     proposal = proposed(world, "D1")
-    change = changes.confirm(world, proposal, proposal.sha256[:digits].upper(), "admin")
+    change = change_proposal.confirm(world, proposal, proposal.sha256[:digits].upper(), "admin")
     assert (change.sha256, change.plan) == (proposal.sha256, proposal.plan)
     assert {step.state for step in change.steps} == {"pending"}
 
@@ -204,9 +204,9 @@ def test_change_is_confirmed_by_its_hash(world: World, digits: int) -> None:
 def test_another_hash_confirms_nothing(world: World) -> None:
     put_in(world, "N1")
     with pytest.raises(Refused, match="is not the hash of this change"):
-        changes.confirm(world, proposed(world, "D1"), "0" * 64, "admin")
+        change_proposal.confirm(world, proposed(world, "D1"), "0" * 64, "admin")
     with pytest.raises(BadInput, match="at least its first 12 digits"):
-        changes.confirm(world, proposed(world, "D1"), "abc", "admin")
+        change_proposal.confirm(world, proposed(world, "D1"), "abc", "admin")
     assert change_journal.last() is None
 
 

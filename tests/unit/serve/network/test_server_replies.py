@@ -6,14 +6,14 @@ import threading
 
 import pytest
 
-from millrace.serve.network import answering
+from millrace.serve.network import server_replies
 
 
 def test_server_that_responds_does(monkeypatch: pytest.MonkeyPatch) -> None:
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as server:
         server.bind(("127.0.0.1", 0))
         server.settimeout(5)
-        monkeypatch.setattr(answering, "DNS_PORT", server.getsockname()[1])
+        monkeypatch.setattr(server_replies, "DNS_PORT", server.getsockname()[1])
 
         def reply() -> None:
             question, client = server.recvfrom(512)
@@ -21,16 +21,16 @@ def test_server_that_responds_does(monkeypatch: pytest.MonkeyPatch) -> None:
 
         thread = threading.Thread(target=reply)
         thread.start()
-        assert answering.dns("127.0.0.1")
+        assert server_replies.dns("127.0.0.1")
         thread.join()
 
 
 def test_silent_server_does_not_respond(monkeypatch: pytest.MonkeyPatch) -> None:
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as server:
         server.bind(("127.0.0.1", 0))
-        monkeypatch.setattr(answering, "NTP_PORT", server.getsockname()[1])
-        monkeypatch.setattr(answering, "SECONDS", 0.05)
-        assert not answering.ntp("127.0.0.1")
+        monkeypatch.setattr(server_replies, "NTP_PORT", server.getsockname()[1])
+        monkeypatch.setattr(server_replies, "SECONDS", 0.05)
+        assert not server_replies.ntp("127.0.0.1")
 
 
 def test_unknown_name_does_not_respond(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -38,4 +38,4 @@ def test_unknown_name_does_not_respond(monkeypatch: pytest.MonkeyPatch) -> None:
         raise socket.gaierror("unknown")
 
     monkeypatch.setattr(socket, "getaddrinfo", unknown)
-    assert not answering.ntp("nowhere.invalid")
+    assert not server_replies.ntp("nowhere.invalid")

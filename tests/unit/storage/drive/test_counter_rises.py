@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from millrace.storage.drive import rises
-from millrace.storage.drive.rises import LIFETIME, Rises
+from millrace.storage.drive import counter_rises
+from millrace.storage.drive.counter_rises import LIFETIME, Rises
 from millrace.system import paths
 
 DAY = date(2026, 11, 1)
@@ -17,12 +17,12 @@ def after(*readings: tuple[int, str, int]) -> Rises:
     """The record after readings of a counter: days later, boot, value."""
     found = Rises()
     for days, boot, value in readings:
-        found = rises.count(found, {"k": value}, boot, DAY + timedelta(days=days))
+        found = counter_rises.count(found, {"k": value}, boot, DAY + timedelta(days=days))
     return found
 
 
 def days(record: Rises, now: int, boot: str, later: int, last: int = 7) -> dict[int, int]:
-    found = rises.days(record, {"k": now}, boot, DAY + timedelta(days=later), last)
+    found = counter_rises.days(record, {"k": now}, boot, DAY + timedelta(days=later), last)
     return {(day - DAY).days: count for day, count in found.get("k", {}).items()}
 
 
@@ -52,8 +52,8 @@ def test_restart_with_a_higher_count_is_no_difference_of_two_boots() -> None:
 def test_what_a_drive_counted_before_it_came_is_not_new() -> None:
     record = after((0, LIFETIME, 100), (1, LIFETIME, 103))
     assert days(record, 103, LIFETIME, 1) == {1: 3}
-    assert rises.recorded(record, ["k"], DAY + timedelta(days=1), 2) == {"k": 3}
-    assert rises.recorded(record, ["k"], DAY + timedelta(days=3), 2) == {}
+    assert counter_rises.recorded(record, ["k"], DAY + timedelta(days=1), 2) == {"k": 3}
+    assert counter_rises.recorded(record, ["k"], DAY + timedelta(days=3), 2) == {}
     # it was reset by its maker's tool
     assert days(record, 4, LIFETIME, 2) == {1: 3}
 
@@ -67,20 +67,20 @@ def test_old_days_and_counters_that_never_rose_are_not_kept() -> None:
     record = after((0, "a", 5), (40, "a", 6))
     [counter] = record.counters
     assert [one.count for one in counter.days] == [1]
-    assert rises.count(Rises(), {"k": 0}, "a", DAY) == Rises()
-    assert len(rises.count(Rises(), {"k": 0}, LIFETIME, DAY).counters) == 1
+    assert counter_rises.count(Rises(), {"k": 0}, "a", DAY) == Rises()
+    assert len(counter_rises.count(Rises(), {"k": 0}, LIFETIME, DAY).counters) == 1
 
 
 def test_counters_that_are_not_read_any_more_are_forgotten_first(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(rises, "KEPT", 2)
-    record = rises.count(Rises(), {"gone": 1, "here": 1}, "a", DAY)
-    record = rises.count(record, {"here": 1, "new": 1}, "a", DAY)
+    monkeypatch.setattr(counter_rises, "KEPT", 2)
+    record = counter_rises.count(Rises(), {"gone": 1, "here": 1}, "a", DAY)
+    record = counter_rises.count(record, {"here": 1, "new": 1}, "a", DAY)
     assert [one.key for one in record.counters] == ["here", "new"]
 
 
 def test_record_that_is_damaged_begins_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(paths, "ROOT", tmp_path)
-    rises.save(after((0, "a", 5)))
-    assert rises.load().counters[0].last == 5
+    counter_rises.save(after((0, "a", 5)))
+    assert counter_rises.load().counters[0].last == 5
     paths.rises_file().write_text("{")
-    assert rises.load() == Rises()
+    assert counter_rises.load() == Rises()

@@ -9,7 +9,7 @@ import pytest
 from pydantic import ValidationError
 
 from host.layout import REPO
-from millrace.lifecycle.keep import kept
+from millrace.lifecycle.keep import kept_files
 from millrace.serve.config.model import DesiredShare
 from millrace.system import paths
 from tests.unit.boot.units import before, names, unit
@@ -52,16 +52,18 @@ def named_in_rooms() -> set[str]:
 def test_every_file_of_the_state_is_kept_or_left_with_a_reason() -> None:
     state = {name for name in named_in_paths() if not name.startswith("run/")} - DIRECTORIES - ELSEWHERE
     assert len(state) > 20
-    trees = {one.path for one in kept.KEPT if one.how == "tree"}
-    assert [name for name in sorted(state - trees) if kept.fate(name) is None] == []
+    trees = {one.path for one in kept_files.KEPT if one.how == "tree"}
+    assert [name for name in sorted(state - trees) if kept_files.fate(name) is None] == []
 
 
 def test_what_rooms_add_to_the_state_is_kept_or_left_with_a_reason() -> None:
     found = named_in_rooms() - DIRECTORIES
     assert {"var/lib/millrace/config.json", "var/lib/millrace/nfs-handles.key"} <= found
-    trees = {one.path for one in kept.KEPT if one.how == "tree"}
+    trees = {one.path for one in kept_files.KEPT if one.how == "tree"}
     inside = {f"{name}/x.json" if name.rpartition("/")[2].find(".") < 0 else name for name in found - trees}
-    assert [name for name in sorted(inside) if kept.fate(name) is None and kept.fate(name[:-7]) is None] == []
+    assert [
+        name for name in sorted(inside) if kept_files.fate(name) is None and kept_files.fate(name[:-7]) is None
+    ] == []
 
 
 @pytest.mark.parametrize(
@@ -76,19 +78,19 @@ def test_what_rooms_add_to_the_state_is_kept_or_left_with_a_reason() -> None:
     ],
 )
 def test_fate_of_a_file(path: str, words: str) -> None:
-    assert words in (kept.fate(path) or "")
+    assert words in (kept_files.fate(path) or "")
 
 
 def test_file_that_the_table_does_not_have_is_found() -> None:
-    assert kept.fate("var/lib/millrace/new.json") is None
-    assert kept.fate("var/lib/millrace/new/file.json") is None
+    assert kept_files.fate("var/lib/millrace/new.json") is None
+    assert kept_files.fate("var/lib/millrace/new/file.json") is None
 
 
 def test_files_that_the_image_makes_in_its_own_directories_are_in_the_table() -> None:
     lines = (REPO / "mkosi.extra/usr/lib/tmpfiles.d/millrace.conf").read_text().splitlines()
     made = [line.split()[1] for line in lines if re.match(r"[fdL]\S* /(var/lib|etc)/millrace/", line)]
-    trees = {f"/{one.path}" for one in kept.KEPT if one.how == "tree"}
-    assert {path for path in made if path not in trees and kept.fate(f"{path[1:]}/x.json") is None} == {
+    trees = {f"/{one.path}" for one in kept_files.KEPT if one.how == "tree"}
+    assert {path for path in made if path not in trees and kept_files.fate(f"{path[1:]}/x.json") is None} == {
         # the table has what is in them
         "/var/lib/millrace/access",
         "/var/lib/millrace/history",
@@ -96,9 +98,11 @@ def test_files_that_the_image_makes_in_its_own_directories_are_in_the_table() ->
 
 
 def test_what_others_can_read_is_no_secret_and_what_they_cannot_is_one() -> None:
-    secret = {one.path for one in kept.KEPT if one.secret}
+    secret = {one.path for one in kept_files.KEPT if one.secret}
     assert {one for one in secret if one.endswith((".pub", "config.json", "pool.json"))} == set()
-    assert {one.path for one in kept.KEPT if one.path.endswith((".key", ".keytab", "_key", "secrets.tdb"))} <= secret
+    assert {
+        one.path for one in kept_files.KEPT if one.path.endswith((".key", ".keytab", "_key", "secrets.tdb"))
+    } <= secret
 
 
 def test_each_decision_starts_a_run() -> None:
@@ -106,13 +110,13 @@ def test_each_decision_starts_a_run() -> None:
     watched = set(unit("millrace-watch@keep.path")["PathChanged"])
     with_another = ("var/lib/millrace/config-history", "etc/ssh/")
     where = {"shadow": "etc/shadow", "quotas": None}
-    wanted = {where.get(one.how, one.path) for one in kept.KEPT if one.decided}
+    wanted = {where.get(one.how, one.path) for one in kept_files.KEPT if one.decided}
     assert watched == {f"/{path}" for path in wanted if path and not path.startswith(with_another)}
 
 
 def test_records_are_watched_by_nobody() -> None:
     watched = set(unit("millrace-watch@keep.path")["PathChanged"])
-    assert not watched & {f"/{one.path}" for one in kept.KEPT if not one.decided}
+    assert not watched & {f"/{one.path}" for one in kept_files.KEPT if not one.decided}
 
 
 @pytest.mark.parametrize("name", [paths.POOL_OWN, f"{paths.POOL_OWN}/keep", "../pool/.millrace"])

@@ -10,7 +10,7 @@ from millrace.plan.model import Role
 from millrace.storage.array.machine import Report, System, settle
 from millrace.storage.array.member_state import arrays_now
 from millrace.storage.assemble import unclean
-from millrace.storage.change.change import carry_out_change
+from millrace.storage.change.carry_out import carry_out_change
 from millrace.storage.change.change_steps import LostDrive
 from millrace.storage.change.change_text import steps_in_words
 from millrace.storage.change.plan_grow import growth

@@ -46,8 +46,8 @@ def main(tree: str, scratch: Path) -> None:
     seen = {
         "root": _in("root", "not-for-the-web-1"),
         "asked": _in("admin", one_time),
-        "changed to a weak one": _in("admin", one_time, one_time, "secret"),
-        "changed": _in("admin", one_time, one_time, OWN, OWN),
+        "changed to a weak one": _in("admin", one_time, "secret"),
+        "changed": _in("admin", one_time, OWN, OWN),
         "with the old one": _in("admin", one_time),
         "with one's own": _in("admin", OWN),
         "who may look": _in("vera", VERA),

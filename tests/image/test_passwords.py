@@ -66,6 +66,9 @@ def test_every_prompt_asks_for_quality_and_counts_failures(factory: Path) -> Non
         "auth required pam_faillock.so authfail dir=/run/faillock-web",
     ]
     assert auth[9].startswith("auth requisite pam_deny.so")
+    # behind pam_permit: it sees no password that is wrong
+    assert auth[10].startswith("auth required pam_permit.so")
+    assert auth[11].rstrip() == "auth optional pam_verified_password.so"
     # takes the count back after a good sign-in
     assert [line.rstrip() for line in account[:4]] == [
         f"account {local} {asked}",
@@ -74,6 +77,8 @@ def test_every_prompt_asks_for_quality_and_counts_failures(factory: Path) -> Non
         "account required pam_faillock.so dir=/run/faillock-web",
     ]
     assert password[0].startswith("password requisite pam_pwquality.so")
-    assert "use_authtok" in password[1]
+    # after the rule for a new password, which asks nothing yet, and before the module that asks for the present one
+    assert password[1].rstrip() == "password optional pam_verified_password.so"
+    assert "pam_unix.so" in password[2] and "use_authtok" in password[2]
     # once there is a new password, the one for SMB follows
     assert password[-1] == "password optional pam_exec.so seteuid quiet expose_authtok /usr/bin/millrace user sync-smb"

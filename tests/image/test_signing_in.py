@@ -38,12 +38,12 @@ def test_root_is_refused_with_the_right_password(sign_ins: dict[str, Any]) -> No
 
 def test_the_one_time_password_opens_nothing_until_it_is_changed(sign_ins: dict[str, Any]) -> None:
     assert (sign_ins["asked"]["status"], sign_ins["asked"]["cookie"]) == (401, None)
-    assert sign_ins["asked"]["prompts"] == ["Current password: "]
+    assert sign_ins["asked"]["prompts"] == ["New password: "]
 
 
-def test_the_first_sign_in_changes_it_and_opens_the_console(sign_ins: dict[str, Any]) -> None:
+def test_the_first_sign_in_asks_for_the_new_password_only_and_opens_the_console(sign_ins: dict[str, Any]) -> None:
     changed = sign_ins["changed"]
-    assert changed["prompts"] == ["Current password: ", "New password: ", "Retype new password: "]
+    assert changed["prompts"] == ["New password: ", "Retype new password: "]
     assert changed["status"] == 200 and changed["cookie"] and changed["body"]["csrf-token"]
     assert sign_ins["with the old one"]["status"] == 401
     assert sign_ins["with one's own"]["status"] == 200
@@ -52,7 +52,7 @@ def test_the_first_sign_in_changes_it_and_opens_the_console(sign_ins: dict[str, 
 def test_a_weak_password_is_not_taken_and_another_is_asked_for(sign_ins: dict[str, Any]) -> None:
     weak = sign_ins["changed to a weak one"]
     assert weak["status"] == 401 and weak["cookie"] is None
-    assert weak["prompts"] == ["Current password: ", "New password: ", "New password: "]
+    assert weak["prompts"] == ["New password: ", "New password: "]
 
 
 def test_a_user_who_failed_ten_times_is_locked_out(sign_ins: dict[str, Any]) -> None:

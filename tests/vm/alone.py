@@ -14,10 +14,11 @@ EMULATED = {
 }
 
 
-def errors(box: Box) -> list[str]:
-    """Return what this boot logged as an error or worse."""
-    lines = box.say("journalctl -b -p err --output=json --output-fields=MESSAGE,SYSLOG_IDENTIFIER").splitlines()
-    found = [json.loads(line) for line in lines]
+def errors(box: Box, since: str = "") -> list[str]:
+    """Return what this boot logged as an error or worse; `since` is a time of the clock as journalctl takes it."""
+    options = f"--since={since!r}" if since else ""
+    fields = "--output=json --output-fields=MESSAGE,SYSLOG_IDENTIFIER"
+    found = [json.loads(line) for line in box.say(f"journalctl -b -p err {options} {fields}").splitlines()]
     said = [f"{one.get('SYSLOG_IDENTIFIER')}: {one['MESSAGE']}" for one in found]
     return [line for line in said if not any(re.search(pattern, line) for pattern in EMULATED)]
 

@@ -2633,6 +2633,20 @@ export interface OpenFile {
     writing: boolean;
 }
 
+/**
+ * A snapshot whose removal `by` ordered at `at`: it is removed when a server has run for `left` more seconds.
+ *
+ * `due` is when that is expected. Times are ISO 8601 in UTC.
+ */
+export interface OrderedRemoval {
+    share: string;
+    name: string;
+    by: string;
+    at: string;
+    left: number;
+    due: string;
+}
+
 /** The version in the other slot. `tries_left` is how often it may still be started; null: as often as wanted. */
 export interface OtherVersion {
     version: string;
@@ -3926,12 +3940,15 @@ export interface ShareLogLoss {
 /**
  * The snapshots of a share by kind: how many, and when the newest was made (ISO 8601 in UTC).
  *
+ * `removals` are to be removed, as was ordered, and `locked` have a lock.
  * Those of a former share of this name do not count, nor those whose time has yet to come by the clock.
  */
 export interface ShareSnapshots {
     share: string;
     held: Record<string, number>;
     newest: Record<string, string>;
+    removals: number;
+    locked: number;
 }
 
 /** Usage and limit of a share in bytes; `used` is null where XFS does not count or was not read yet. */
@@ -4113,10 +4130,46 @@ export interface SnapshotEntry {
     changed: string;
 }
 
-/** The snapshots of this server, or of one share, the oldest of each share first. */
+/** A snapshot that stays: its removal, which `by` had ordered, is cancelled. */
+export interface SnapshotKept {
+    schema_version: 1;
+    share: string;
+    name: string;
+    by: string;
+}
+
+/**
+ * The snapshots of this server, or of one share, the oldest of each share first.
+ *
+ * `problem` is why it is not known which of them are locked or to be removed; nothing is removed then.
+ */
 export interface SnapshotList {
     schema_version: 1;
     snapshots: SnapshotRow[];
+    problem: string | null;
+}
+
+/**
+ * A snapshot that nothing removes before `until`, as `by` decided at `at` (both ISO 8601 in UTC).
+ *
+ * `left` are the seconds for which a server has yet to run with this pool: no change of the clock ends a lock earlier.
+ */
+export interface SnapshotLock {
+    share: string;
+    name: string;
+    by: string;
+    at: string;
+    until: string;
+    left: number;
+}
+
+/** A snapshot that nothing removes before `until` (ISO 8601 in UTC). `cancelled`: a removal of it was ordered. */
+export interface SnapshotLocked {
+    schema_version: 1;
+    share: string;
+    name: string;
+    until: string;
+    cancelled: boolean;
 }
 
 /**
@@ -4127,7 +4180,9 @@ export interface SnapshotList {
  * directories changed until the end, and `changed` names some of them; the name of a directory ends with a slash.
  * `project` is the quota project of the share, which no later share of this name has. `entries` are files and
  * directories, `bytes` those of their blocks, which the snapshot shares with the share until they change. `skipped`
- * are devices and what is mounted, `taken_again` what changed meanwhile and was taken again. `type` is the type of the
+ * are devices and what is mounted, `taken_again` what changed meanwhile and was taken again. `bare_count` files and
+ * directories, of which `bare` names some, have more extended attributes than the kernel lists: they are in the
+ * snapshot with their access lists and without the other attributes. `type` is the type of the
  * share at the time; null in snapshots of earlier releases.
  */
 export interface SnapshotManifest {
@@ -4148,6 +4203,8 @@ export interface SnapshotManifest {
     changed_count: number;
     changed: string[];
     type: "training" | "checkpoint" | "dataset-ro" | "home" | "mixed" | null;
+    bare_count: number;
+    bare: string[];
 }
 
 /** How far a snapshot is: files and directories done of all that were counted; `total` is null while it counts. */
@@ -4160,11 +4217,14 @@ export interface SnapshotProgress {
     seconds_left: number | null;
 }
 
-/** A snapshot that is removed: nothing leads to it any more, and its blocks are freed in the background. */
+/** A snapshot that is to be removed, when that is expected (ISO 8601 in UTC), and in how many seconds. */
 export interface SnapshotRemoval {
     schema_version: 1;
     share: string;
     name: string;
+    by: string;
+    due: string;
+    left: number;
 }
 
 /** A share that is what a snapshot of it was; what it held before is the snapshot `kept`. */
@@ -4178,8 +4238,9 @@ export interface SnapshotRollback {
 /**
  * One snapshot. `manifest` is null where it cannot be read, and `problem` says why.
  *
- * Viewers list snapshots: `changed` of the manifest is empty here, as it has names of files.
- * `former`: the share of this name is another one by now, or there is none.
+ * Viewers list snapshots: `changed` and `bare` of the manifest are empty here, as they have names of files.
+ * `former`: the share of this name is another one by now, or there is none. `removal` is ordered, and waits; null
+ * where none is. `lock` keeps it until its date; null where it is not locked.
  */
 export interface SnapshotRow {
     share: string;
@@ -4187,6 +4248,8 @@ export interface SnapshotRow {
     former: boolean;
     manifest: SnapshotManifest | null;
     problem: string | null;
+    removal: OrderedRemoval | null;
+    lock: SnapshotLock | null;
 }
 
 /**
@@ -5204,7 +5267,9 @@ export interface Outputs {
     "snapshot compare": SnapshotComparison;
     "snapshot create": SnapshotProgress | SnapshotManifest;
     "snapshot get": RestoredFile | CloneProgress | Clone;
+    "snapshot keep": SnapshotKept;
     "snapshot list": SnapshotList;
+    "snapshot lock": SnapshotLocked;
     "snapshot remove": SnapshotRemoval;
     "snapshot rollback": SnapshotProgress | SnapshotRollback;
     "snapshot schedule": ScheduleChange;

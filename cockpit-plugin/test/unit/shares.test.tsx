@@ -35,7 +35,7 @@ function shown(share: object = {}, more: object = {}): void {
         connections: { clients: [LENA], files: [PLAN], open_files: 1 }, verification: list.verifications.find(({ result }) => result.name === "models"), ...more,
     });
     says("share log", { schema_version: 1, share: "models", audit: false, entries: [], lost: [] });
-    says("snapshot list", { schema_version: 1, snapshots: [] });
+    says("snapshot list", { schema_version: 1, problem: null, snapshots: [] });
 }
 const argv = (verb: string) => started(verb).at(-1)?.argv.slice(1);
 
@@ -312,6 +312,8 @@ test("the page of a share says who may, where it is, what is connected and when 
     expect(connected.getByText("10.0.0.5")).toBeDefined();
     expect(connected.getByText("plan.txt")).toBeDefined();
     expect(within(screen.getByTestId("share-verified")).getByText(/^Served, verified Nov 20/)).toBeDefined();
+    expect(screen.getByTestId("share-history")).toBeDefined();
+    expect(argv("history")).toEqual(["history", "share:models", "--since", "24h", "--json"]);
 });
 
 test("clients of a share are disconnected, and one share is verified", async () => {

@@ -15,9 +15,9 @@ const MANUAL = "20261128T120000Z-manual";
 const MANIFEST: SnapshotManifest = {
     schema_version: 1, id: "a", share: "models", project: 1002, name: HOURLY, kind: "hourly", by: "the server",
     first: "2026-11-29T12:00:00.000+00:00", last: "2026-11-29T12:00:01.000+00:00", moment: "2026-11-29T12:00:01.000+00:00",
-    entries: 5, bytes: 10, skipped: 0, taken_again: 0, changed_count: 0, changed: [], type: "mixed",
+    entries: 5, bytes: 10, skipped: 0, taken_again: 0, changed_count: 0, changed: [], type: "mixed", bare_count: 0, bare: [],
 };
-const row = (name: string, manifest: SnapshotManifest | null): SnapshotRow => ({ share: "models", name, former: false, manifest, problem: null });
+const row = (name: string, manifest: SnapshotManifest | null): SnapshotRow => ({ share: "models", name, former: false, manifest, problem: null, removal: null, lock: null });
 const PLANNED: ScheduleChange = {
     schema_version: 1, share: "models", schedule: { hourly: 24, daily: 14, weekly: 8, monthly: 0, large: false },
     plan: {
@@ -38,7 +38,7 @@ beforeEach(() => {
         connections: { clients: [], files: [], open_files: 0 }, verification: null,
     });
     says("share log", { schema_version: 1, share: "models", audit: false, entries: [], lost: [] });
-    says("snapshot list", { schema_version: 1, snapshots: [row(MANUAL, { ...MANIFEST, name: MANUAL, kind: "manual", moment: null, changed_count: 3 }), row(HOURLY, MANIFEST)] });
+    says("snapshot list", { schema_version: 1, problem: null, snapshots: [row(MANUAL, { ...MANIFEST, name: MANUAL, kind: "manual", moment: null, changed_count: 3 }), row(HOURLY, MANIFEST)] });
     open(["shares", "show", "models"]);
 });
 
@@ -117,8 +117,25 @@ test("a schedule is set after its plan", async () => {
     await waitFor(() => expect(argv("snapshot schedule")).not.toContain("--dry-run"));
 });
 
+test("a locked snapshot and one that is to be removed say so, and the removal is cancelled", async () => {
+    const at = "2026-11-29T12:00:00+00:00";
+    says("snapshot list", { schema_version: 1, problem: null, snapshots: [
+        { ...row(MANUAL, MANIFEST), lock: { share: "models", name: MANUAL, by: "admin", at, until: "2027-01-31T00:00:00+00:00", left: 9 } },
+        { ...row(HOURLY, MANIFEST), removal: { share: "models", name: HOURLY, by: "mallory", at, left: 9, due: "2026-11-30T12:00:00+00:00" } },
+    ] });
+    says("snapshot keep", { schema_version: 1, share: "models", name: HOURLY, by: "mallory" });
+    const user = userEvent.setup({ delay: null });
+    render(<StatusProvider><Shares /></StatusProvider>);
+    const part = within(await screen.findByTestId("share-snapshots"));
+    expect(await part.findByText(/^will be removed .*, ordered by mallory$/)).toBeDefined();
+    expect(part.getByText(/^locked until /)).toBeDefined();
+    expect(part.queryByRole("button", { name: `Remove the snapshot ${MANUAL}` })).toBeNull();
+    await user.click(part.getByRole("button", { name: `Keep the snapshot ${HOURLY}` }));
+    await waitFor(() => expect(argv("snapshot keep")).toEqual(["snapshot", "keep", `models@${HOURLY}`, "--json"]));
+});
+
 test("a snapshot is removed when its name is typed", async () => {
-    says("snapshot remove", { schema_version: 1, share: "models", name: HOURLY });
+    says("snapshot remove", { schema_version: 1, share: "models", name: HOURLY, by: "admin", due: "2026-11-30T12:00:00+00:00", left: 86400 });
     const { user, part } = await panel();
     await user.click(part.getByRole("button", { name: `Remove the snapshot ${HOURLY}` }));
     const remove = await screen.findByRole("button", { name: "Remove snapshot" });

@@ -2,6 +2,7 @@
 """What the tools of a server that is well print, and what the kernel says of its clients."""
 
 import json
+import re
 from collections.abc import Sequence
 
 from host.layout import REPO
@@ -10,7 +11,8 @@ from millrace.system.run import Result
 from tests.fakes import firewall
 from tests.fakes.commands import Commands, takes
 
-PROFILE = REPO / "tests/unit/observe/live/samples/smbstatus-profile.json"
+PROFILE = REPO / "tests/unit/observe/live/samples/smbstatus-profile.txt"
+SHARES = PROFILE.with_name("smbstatus-shares.json")
 USED = {1001: 21_300_000_000, 1002: 6_600_000_000_000, 1003: 1_200_000_000_000}
 NFS_CLIENTS = ("10.77.0.2", "10.77.0.3", "10.77.1.2")
 NFS_INFO = """clientid: 0xf6f0c2616a3d1c9e
@@ -106,7 +108,7 @@ class Tools(Commands):
 
     TAKEN = (
         *PRINTED,
-        "smbstatus --profile --json",
+        "smbstatus --profile [--json]",
         "systemctl show --property=ActiveState,Job millrace-*.service",
         "systemctl show --property=Id,ActiveState,Job millrace-*.service...",
     )
@@ -120,7 +122,7 @@ class Tools(Commands):
         if words[0] in ("smbstatus", "xfs_quota") and self.user != 0:
             return Result(1, "", "smbstatus only works as root!\n")
         if words[:2] == ["smbstatus", "--profile"]:
-            return Result(0, self._profile(), "")
+            return Result(0, SHARES.read_text() if "--json" in words else self._profile(), "")
         if words[:2] == ["systemctl", "show"] and "Job" in words[2]:
             return Result(0, "\n\n".join(map(_unit, words[3:])) + "\n", "")
         printed = next(text for pattern, text in PRINTED.items() if takes(pattern, words))
@@ -131,10 +133,14 @@ class Tools(Commands):
     def _profile(self) -> str:
         """What was captured, grown by 480 MB/s of reading and 60 MB/s of writing."""
         self.second += 1
-        found = json.loads(PROFILE.read_text())
+        text = PROFILE.read_text()
         for name, key, rate in (("smb2_read", "outbytes", 480_000_000), ("smb2_write", "inbytes", 60_000_000)):
-            call = found["SMB2 Calls"][name]
-            call[key] += rate * self.second
-            call["count"] += rate // (1 << 20) * self.second
-            call["time"] += 900 * (rate // (1 << 20)) * self.second
-        return json.dumps(found)
+            requests = rate // (1 << 20)
+            for counter, grown in ((key, rate), ("count", requests), ("time", 900 * requests)):
+                text = re.sub(
+                    rf"^({name}_{counter}: +)(\d+)$",
+                    lambda line, grown=grown: f"{line[1]}{int(line[2]) + grown * self.second}",
+                    text,
+                    flags=re.MULTILINE,
+                )
+        return text

@@ -29,6 +29,7 @@ def run(*arguments: str) -> int | str | None:
         (["frobnicate"], "No such command 'frobnicate'"),
         (["--frobnicate"], "No such option"),
         (["plan", "--frobnicate"], "See 'millrace plan --help'"),
+        (["volume", "remove", "x", "--delete-data"], "See 'millrace volume remove --help'"),
         (["inventory", "everything"], "unexpected extra argument"),
     ],
 )

@@ -63,6 +63,17 @@ def test_package_has_the_module_of_samba_that_shares_name(tmp_path: Path) -> Non
     assert f'"{preload.VFS_MODULE.stem}"' in preload.VFS_SOURCE.read_text()
 
 
+def test_package_has_the_module_of_pam_and_the_profile_that_names_it(tmp_path: Path) -> None:
+    deb = packed(tmp_path)
+    subprocess.run(["dpkg-deb", "--extract", deb, tmp_path / "image"], check=True)
+    assert (tmp_path / "image" / preload.PAM_MODULE).read_bytes() == b"library"
+    profile = (tmp_path / "image" / preload.PROFILE).read_text()
+    assert profile.count(f"\toptional\t{preload.PAM_MODULE.name}\n") == 2 and "Default: yes\n" in profile
+    # before pam_unix (256) in the stack of passwords, which asks for the present one where no module has it
+    assert "Password-Type: Primary\n" in profile and "Priority: 512\n" in profile
+    assert {source.relative_to(REPO) for source in (preload.PAM_SOURCE, preload.PAM_PROFILE)} <= {*prepare.SOURCES}
+
+
 def test_package_has_the_daemon_of_ksmbd_by_its_names(tmp_path: Path) -> None:
     deb = packed(tmp_path)
     subprocess.run(["dpkg-deb", "--extract", deb, tmp_path / "image"], check=True)

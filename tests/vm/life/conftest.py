@@ -97,7 +97,7 @@ def in_use(box: Box, digest: str, one_time: str, port: int) -> Box:
     Until the next boot it looks at everything, which takes it 6 s, only where a story wants to know.
     """
     if box.say("getent shadow admin | cut -d: -f3") == "0":
-        changed = sign_in(port, "admin", one_time, [one_time, ADMIN_PASSWORD, ADMIN_PASSWORD])
+        changed = sign_in(port, "admin", one_time, [ADMIN_PASSWORD, ADMIN_PASSWORD])
         assert (changed.status, bool(changed.cookie)) == (200, True)
     if box.machine.run("test -e /var/lib/millrace/pool.json", check=False).status:
         box.machine.run(["millrace", "approve", digest], seconds=1200)

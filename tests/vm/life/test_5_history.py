@@ -73,6 +73,25 @@ def test_share_and_client_have_what_was_transferred(box: Box, client: Machine) -
         client.run("rm -f /mnt/history/history; umount /mnt/history", check=False, seconds=600)
 
 
+def test_share_and_client_have_their_smb_requests(box: Box, client: Machine) -> None:
+    options = "vers=3.1.1,credentials=/run/credentials.smb"
+    host = SERVER_ADDRESSES[0]
+    # connected in both minutes: the counters of a client end with its connection
+    client.run(f"mkdir -p /mnt/history; mount -t cifs -o {options} //{host}/data /mnt/history", seconds=600)
+    try:
+        collect(box)
+        write = f"dd if=/dev/zero of=/mnt/history/history bs=1M count={BYTES >> 20} conv=fsync"
+        client.run(write, seconds=900)
+        collect(box)
+        values = last(box, "share", "client")
+        wrote, asked = values.get(("share-write", "data")), values.get(("share-operations", "data"))
+        assert wrote is not None and wrote > BYTES / 600, values
+        assert asked is not None and asked > (BYTES >> 20) / 10 / 600, values
+        assert any(values.get(("client-operations", address)) for address in CLIENT_ADDRESSES), values
+    finally:
+        client.run("rm -f /mnt/history/history; umount /mnt/history", check=False, seconds=600)
+
+
 def test_copy_on_the_pool_outlives_what_is_in_memory(box: Box) -> None:
     box.say("systemctl start millrace-keep.service", seconds=900)
     assert box.say(f"stat -c '%a %U' {POOL}") == "600 root"

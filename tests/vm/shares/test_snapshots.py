@@ -13,6 +13,7 @@ from vm.machine import Machine
 pytestmark = pytest.mark.usefixtures("models")
 
 TOP = "/srv/pool/.millrace-snapshots"
+RECORD = f"{TOP}/.removals.json"
 MIB = 1 << 20
 HELD = ("held-first", "held-second")
 UPKEEP = "millrace-cleanup@schedule.service"
@@ -46,6 +47,22 @@ def made(box: Box, share: str = "data") -> dict[str, Any]:
 
 def place(manifest: dict[str, Any]) -> str:
     return f"{manifest['share']}@{manifest['name']}"
+
+
+def pass_time(box: Box) -> None:
+    """Let the time pass that ordered removals and locks still take: the record has it, which root can write."""
+    box.machine.wait_command(f"! systemctl is-active --quiet {UPKEEP}", "the end of an upkeep by the timer", 600)
+    box.say(f'sed -i \'s/"left": [0-9]*/"left": 0/\' {RECORD}')
+    box.say(f"systemctl start {UPKEEP}")
+    box.machine.wait_command(f"! systemctl is-active --quiet {UPKEEP}", "the end of the upkeep", 600)
+
+
+def remove_all(box: Box, share: str) -> None:
+    rows = box.shown(f"snapshot list {share} --json")["snapshots"]
+    for row in rows:
+        box.millrace(f"snapshot remove {share}@{row['name']}", seconds=600)
+    if rows:
+        pass_time(box)
 
 
 def test_file_that_a_client_changed_comes_back_from_a_snapshot(box: Box, client: Machine) -> None:
@@ -193,8 +210,7 @@ def test_share_that_is_rolled_back_is_seen_by_clients_as_it_was(box: Box, client
         box.millrace(f"snapshot rollback {place(snapshots['models'])} --share-again models", seconds=900)
         client.wait_command(f"grep first {where}/roll/file", "the file over the new connection", 300)
     box.say("rm -rf /srv/pool/data/roll /srv/pool/models/roll")
-    for row in box.shown("snapshot list models --json")["snapshots"]:
-        box.millrace(f"snapshot remove models@{row['name']}", seconds=600)
+    remove_all(box, "models")
 
 
 # by hand: it starts the server once more
@@ -224,13 +240,49 @@ def test_removed_snapshots_free_their_space(box: Box) -> None:
     made(box)
     box.say("rm -rf /srv/pool/data/large /srv/pool/data/many /srv/pool/data/snap /srv/pool/data/snap.old")
     before = box.used()
-    for row in box.shown("snapshot list data --json")["snapshots"]:
-        box.millrace(f"snapshot remove data@{row['name']}", seconds=600)
+    remove_all(box, "data")
     box.machine.wait_command(f"! ls {TOP}/.stage/* {TOP}/data 2>/dev/null", "the removal of the snapshots", 600)
     # XFS frees the blocks of removed files in the background
     freed = f"test $(df --output=used -B1 /srv/pool | tail -n 1) -lt {before - 64 * MIB}"
     box.machine.wait_command(f"sync -f /srv/pool; {freed}", "the space of the snapshots", 300)
     assert box.shown("snapshot list data --json")["snapshots"] == []
+
+
+# by hand until a row of soak has seen it
+@pytest.mark.soak
+def test_removal_waits_can_be_cancelled_and_is_refused_for_a_locked_snapshot(box: Box) -> None:
+    snapshots = [made(box) for _ in range(3)]
+    gone, kept, locked = (place(manifest) for manifest in snapshots)
+    until = box.say("date -u -d '40 days' +%Y-%m-%d")
+    assert box.shown(f"snapshot lock {locked} --until {until} --json")["until"].startswith(until)
+    refused = box.millrace(f"snapshot remove {locked}", seconds=600, check=False)
+    assert refused.status == 1 and f"is locked until {until} 00:00 UTC" in refused.err
+    hasty = box.millrace(f"snapshot remove {gone} --after 1", seconds=600, check=False)
+    assert hasty.status == 2 and "24 hours or more" in hasty.err
+    assert [box.shown(f"snapshot remove {name} --json")["left"] for name in (gone, kept)] == [24 * 3600] * 2
+    box.say("systemctl start millrace-health.service", seconds=600)
+    warnings = {finding["key"] for finding in box.read_json("cat /run/millrace/health.json")["findings"]}
+    assert {f"snapshots/removal/{name}" for name in (gone, kept)} <= warnings, warnings
+    box.millrace(f"snapshot keep {kept}", seconds=600)
+    ahead = float(box.say("echo $(date +%s.%N) $(cut -d' ' -f1 /proc/uptime) | awk '{ printf \"%.2f\", $1 - $2 }'"))
+    box.say("systemctl stop systemd-timesyncd.service; date -s '+10 years'")
+    try:
+        box.say(f"systemctl start {UPKEEP}")
+        box.machine.wait_command(f"! systemctl is-active --quiet {UPKEEP}", "the end of the upkeep", 600)
+        names = [row["name"] for row in box.shown("snapshot list data --json")["snapshots"]]
+        assert {manifest["name"] for manifest in snapshots} <= set(names), names
+    finally:
+        box.say(f"date -s @$(awk '{{ printf \"%.2f\", $1 + {ahead:.2f} }}' /proc/uptime)")
+        box.say("rm -f /run/millrace/clock.json; systemctl start systemd-timesyncd.service")
+    pass_time(box)
+    rows = {f"data@{row['name']}": row for row in box.shown("snapshot list data --json")["snapshots"]}
+    assert gone not in rows and rows[kept]["removal"] is None and rows[locked]["lock"]["until"].startswith(until)
+    refused = box.millrace("pool destroy --status", seconds=600, check=False)
+    assert "is locked until" in refused.out + refused.err, refused
+    # the next stories count the space of all snapshots
+    box.say(f"rm {RECORD}")
+    remove_all(box, "data")
+    box.machine.wait_command(f"! ls {TOP}/.stage/* {TOP}/data 2>/dev/null", "the removal of the snapshots", 600)
 
 
 # by hand until a row of soak has seen it

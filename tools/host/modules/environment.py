@@ -23,6 +23,8 @@ PACKAGES = (
     "ksmbd-tools",
     # headers of Samba for the module of its VFS
     "samba-dev",
+    # and of PAM, for a module of it
+    "libpam0g-dev",
     *("linux-headers-amd64", "linux-source", "make", "libc6-dev", "libssl-dev", "kmod", "xz-utils"),
     *("bash", "coreutils", "dash", "diffutils", "findutils", "grep", "gzip", "mawk", "patch", "perl-base", "sed"),
 )

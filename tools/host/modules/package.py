@@ -43,7 +43,8 @@ Description: modules of NFS, SMB and md, rebuilt with what Debian leaves out
  direct reads while a drive is missing; compiled from Debian's source of this
  kernel. Also the daemon of ksmbd, the kernel's SMB server, as Debian built it,
  and libraries for smbd: names that are not UTF-8 hide no others, and entries
- that deny access are refused where they cannot be kept.
+ that deny access are refused where they cannot be kept. Also a module of PAM:
+ a password that must be changed is not asked for a second time.
 """
 # As that of linux-modules: the one of mkosi runs only where a module is newer than the lists.
 POSTINST = """\

@@ -24,6 +24,8 @@ SOURCES = [
     Path("tools/millrace/inventory/patched.py"),
     preload.SOURCE.relative_to(REPO),
     preload.VFS_SOURCE.relative_to(REPO),
+    preload.PAM_SOURCE.relative_to(REPO),
+    preload.PAM_PROFILE.relative_to(REPO),
     *(path.relative_to(REPO) for one in SETS for path in one.changes),
 ]
 

@@ -147,6 +147,9 @@ BELOW = {
     "share snapshot-execute": "millrace.protect.snapshot.snapshot_verbs:snapshot_execute",
     "snapshot schedule": "millrace.protect.snapshot.snapshot_schedule_verbs:schedule",
     "snapshot schedules": "millrace.protect.snapshot.snapshot_schedule_verbs:schedules",
+    "snapshot remove": "millrace.protect.snapshot.snapshot_remove_verbs:remove",
+    "snapshot keep": "millrace.protect.snapshot.snapshot_remove_verbs:keep",
+    "snapshot lock": "millrace.protect.snapshot.snapshot_remove_verbs:lock",
     "snapshot upkeep": "millrace.protect.snapshot.snapshot_schedule_verbs:upkeep_",
     "share snapshot-end": "millrace.protect.snapshot.snapshot_verbs:snapshot_end",
     "share permissions": "millrace.serve.permissions.permissions_verbs:permissions_",
@@ -249,7 +252,7 @@ def run(argv: Sequence[str] | None) -> int:
         click.echo(error.format_message())
         return error.exit_code
     except click.UsageError as error:
-        where = error.ctx.command_path if error.ctx else "millrace"
+        where = error.ctx.command_path if error.ctx else _verb_of(arguments)
         return _complain(f"{error.format_message()} See '{where} --help'.", error.exit_code)
     except click.ClickException as error:
         return _complain(error.format_message(), error.exit_code)
@@ -263,6 +266,19 @@ def run(argv: Sequence[str] | None) -> int:
 
         return _complain(describe(error), Failed.exit_code)
     return status if isinstance(status, int) else 0
+
+
+def _verb_of(arguments: Sequence[str]) -> str:
+    """The verb of a command line as its help is called by: click names none where an option lacks its value."""
+    words = ["millrace"]
+    place: click.Command = millrace
+    for word in arguments:
+        below = place.get_command(click.Context(place), word) if isinstance(place, click.Group) else None
+        if below is None:
+            break
+        words.append(word)
+        place = below
+    return " ".join(words)
 
 
 def _is_text(argument: str) -> bool:

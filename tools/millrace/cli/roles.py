@@ -125,6 +125,7 @@ OPERATOR = frozenset(
         "snapshot compare",
         "snapshot create",
         "snapshot get",
+        "snapshot keep",
         "update apply",
         "update check",
         "update reboot",

@@ -7,6 +7,7 @@ import type { OpenFile, Share, ShareConnection, ShareDetails } from "../../types
 import { AdminButton } from "../../components/AdminButton";
 import { DataTable, type Column } from "../../components/DataTable";
 import { HealthLabel } from "../../components/Health";
+import { HistoryPanel, namedLines, type HistoryFigure } from "../../components/HistoryPanel";
 import { PageHeader } from "../../components/PageHeader";
 import { Panel } from "../../components/Panel";
 import { ErrorAlert, Loaded, NoAdmin } from "../../components/States";
@@ -146,6 +147,14 @@ function VerifiedPart({ details, onChanged }: { details: ShareDetails; onChanged
     );
 }
 
+function figures(): HistoryFigure[] {
+    return [
+        { title: _("Read and written"), lines: namedLines({ "share-read": _("Read"), "share-write": _("Write") }) },
+        { title: _("SMB requests"), lines: namedLines({ "share-operations": _("SMB requests") }) },
+        { title: _("Usage"), lines: namedLines({ "share-used": _("Used") }) },
+    ];
+}
+
 export function SharePage({ name, onChanged, ...actions }: ShareActions & { name: string; onChanged: () => void }): JSX.Element {
     const admin = useAdmin();
     const found = useVerb("share show", [name], { admin: admin === true, when: admin !== null, every: EVERY });
@@ -161,6 +170,7 @@ export function SharePage({ name, onChanged, ...actions }: ShareActions & { name
                         <WhoPart {...details} />
                         <WherePart {...details} />
                         <ConnectedPart details={details} onChanged={changed} />
+                        <HistoryPanel title={_("History of this share")} testId="share-history" kinds={[`share:${name}`]} figures={figures()} />
                         <VerifiedPart details={details} onChanged={changed} />
                         <SnapshotsPanel share={details.share} onChanged={changed} />
                         {details.share.smb !== null && <AccessLogPanel share={details.share} onChanged={changed} />}

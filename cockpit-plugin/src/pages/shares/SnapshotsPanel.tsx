@@ -42,6 +42,12 @@ function exactness({ manifest }: SnapshotRow): string {
         number(manifest.changed_count));
 }
 
+function fate({ removal, lock }: SnapshotRow): string {
+    if (lock !== null) return format(_("locked until $0"), moment(lock.until));
+    if (removal !== null) return format(_("will be removed $0, ordered by $1"), moment(removal.due), removal.by);
+    return "";
+}
+
 function kept(schedule: SnapshotSchedule | null | undefined): string {
     if (!schedule) return _("No schedule: snapshots are made by hand.");
     const words = KINDS.filter((kind) => (schedule[kind] ?? 0) > 0).map((kind) => `${number(schedule[kind] ?? 0)} ${kindWord(kind)}`);
@@ -69,15 +75,30 @@ export function SnapshotsPanel({ share, onChanged }: { share: Share; onChanged: 
         follow("snapshot create", [share.name], seen, { admin: true, signal })
             .then(() => { if (!signal.aborted) reload(); }, (failed: CliError) => { if (!signal.aborted) setError(failed); });
     };
+    const stays = useChange("snapshot keep");
+    const keep = async ({ share: of, name }: SnapshotRow) => { if (await stays.go([`${of}@${name}`]) !== undefined) reload(); };
+    const action = (row: SnapshotRow) => {
+        if (row.lock !== null) return "";
+        if (row.removal !== null) {
+            return (
+                <AdminButton least="operator" variant="link" size="sm" isDisabled={stays.busy} aria-label={format(_("Keep the snapshot $0"), row.name)}
+                    onClick={() => void keep(row)}>{_("Keep")}</AdminButton>
+            );
+        }
+        return (
+            <AdminButton variant="link" size="sm" isDanger aria-label={format(_("Remove the snapshot $0"), row.name)} onClick={() => setRemoving(row)}>{_("Remove")}</AdminButton>
+        );
+    };
     const columns: Column<SnapshotRow>[] = [
         { title: _("Made"), heads: true, sort: ({ name }) => name, cell: (row) => (row.manifest === null ? row.name : moment(row.manifest.first)) },
         { title: _("Kind"), sort: kindOf, cell: (row) => `${kindWord(kindOf(row))}${row.former ? ` (${_("of a former share")})` : ""}` },
         { title: _("Exactness"), cell: exactness },
         { title: _("Files"), figures: true, cell: ({ manifest }) => (manifest === null ? UNKNOWN : number(manifest.entries)) },
+        { title: _("Removal"), cell: fate },
         { title: _("Actions"), cell: (row) => (
             <>
                 <AdminButton least="operator" variant="link" size="sm" aria-label={format(_("Files of the snapshot $0"), row.name)} onClick={() => setOpened(row)}>{_("Files")}</AdminButton>
-                <AdminButton variant="link" size="sm" isDanger aria-label={format(_("Remove the snapshot $0"), row.name)} onClick={() => setRemoving(row)}>{_("Remove")}</AdminButton>
+                {action(row)}
             </>
         ) },
     ];
@@ -90,13 +111,19 @@ export function SnapshotsPanel({ share, onChanged }: { share: Share; onChanged: 
         )}>
             <div className="mr-stack">
                 <ErrorAlert error={error} />
+                <ErrorAlert error={stays.error} />
                 <p>{kept(share.snapshots)}</p>
                 {job.now !== undefined && <JobView job={job.now} onCancelled={job.look} />}
                 {admin === false && <NoAdmin what={_("Listing snapshots requires administrative access.")} />}
                 {admin === true && (
                     <Loaded of={found} what={_("Loading snapshots")}>
-                        {({ snapshots }) => (snapshots.length === 0 ? <p>{_("There is no snapshot of this share.")}</p>
-                            : <DataTable label={_("Snapshots")} columns={columns} rows={[...snapshots].reverse()} rowKey={({ name }) => name} />)}
+                        {({ snapshots, problem }) => (
+                            <>
+                                {problem !== null && <Alert isInline variant="warning" title={_("Removals and locks are not known")}>{problem}</Alert>}
+                                {snapshots.length === 0 ? <p>{_("There is no snapshot of this share.")}</p>
+                                    : <DataTable label={_("Snapshots")} columns={columns} rows={[...snapshots].reverse()} rowKey={({ name }) => name} />}
+                            </>
+                        )}
                     </Loaded>
                 )}
             </div>
@@ -120,6 +147,7 @@ function RemoveSnapshot({ row, onDone, onClose }: { row: SnapshotRow; onDone: ()
             ready={typed === row.name} busy={remove.busy} error={remove.error} onConfirm={() => void confirm()} onClose={onClose}>
             <div className="mr-stack">
                 <p>{_("Files that only this snapshot has are lost. The share itself stays as it is.")}</p>
+                <p>{_("The snapshot is removed after the waiting time of the policy (snapshots.removal_delay). It can be kept until then.")}</p>
                 <Form onSubmit={(event) => event.preventDefault()}>
                     <TextField id="snapshot-name" label={format(_("Type “$0” to confirm the removal"), row.name)} value={typed} onChange={setTyped} />
                 </Form>

@@ -54,10 +54,12 @@ function DoneAlert({ done, onClose }: { done: Done; onClose: () => void }): JSX.
 
 function busiest(): HistoryFigure[] {
     return [
-        { title: _("Read from shares over NFS"), lines: allOf("share-read") },
-        { title: _("Written to shares over NFS"), lines: allOf("share-write") },
+        { title: _("Read from shares"), lines: allOf("share-read") },
+        { title: _("Written to shares"), lines: allOf("share-write") },
+        { title: _("SMB requests to shares"), lines: allOf("share-operations") },
         { title: _("Sent to clients over TCP"), lines: allOf("client-read") },
         { title: _("Received from clients over TCP"), lines: allOf("client-write") },
+        { title: _("SMB requests of clients"), lines: allOf("client-operations") },
     ];
 }
 
@@ -187,7 +189,7 @@ export default function Shares(): JSX.Element {
                 </Panel>
                 <Sessions />
                 <HistoryPanel title={_("Busiest shares and clients")} testId="shares-history"
-                    kinds={["share-read", "share-write", "client-read", "client-write"]} figures={busiest()} />
+                    kinds={["share-read", "share-write", "share-operations", "client"]} figures={busiest()} />
                 <Accounts users={users} groups={groups} onDone={(title) => changed({ title, lines: [], warnings: [] })} />
                 <Changes of={history} onDone={({ verified, warnings }) => changed({ title: _("The earlier state has been restored."), lines: verified, warnings })} />
             </div>

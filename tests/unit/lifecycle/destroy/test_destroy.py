@@ -5,9 +5,12 @@ import pytest
 
 from millrace.lifecycle.destroy import destroy, status, text
 from millrace.serve.config import store
+from millrace.serve.share import kept_snapshots
+from millrace.serve.share.kept_snapshots import LockRecord, SnapshotLock
 from millrace.storage.record.destruction import DestructionJournal, last_destruction
 from millrace.storage.record.pool_file import known_pool
 from millrace.system import paths
+from millrace.system.documents import write_model
 from millrace.system.errors import BadInput, Failed, Refused
 from millrace.system.jobs import kinds
 from millrace.system.mounts import mounted
@@ -57,6 +60,29 @@ def test_drive_of_somebody_else_is_not_touched(server: DestroyedServer) -> None:
     written = {word for command in server.world.writes for word in command}
     name = next(name for name, other in server.world.names.items() if other is foreign)
     assert f"/dev/{name}" not in written and foreign.foreign == "ext4 file system"
+
+
+def test_pool_with_a_locked_snapshot_is_not_destroyed(server: DestroyedServer) -> None:
+    top = kept_snapshots.top("/srv/pool")
+    (top / "data/20261129T120000Z-manual").mkdir(parents=True)
+    top.chmod(0o700)
+    lock = SnapshotLock(
+        share="data",
+        name="20261129T120000Z-manual",
+        by="anna",
+        at="2026-11-29T12:00:00+00:00",
+        until="2027-01-31T00:00:00+00:00",
+        left=9,
+    )
+    write_model(top / kept_snapshots.RECORD, LockRecord(locks=[lock]))
+    with pytest.raises(Refused, match="is locked until 2027-01-31 00:00 UTC, as anna decided"):
+        server.start()
+    (top / kept_snapshots.RECORD).write_text("{")
+    with pytest.raises(Refused, match="not known which snapshots are locked"):
+        server.start()
+    # nobody but root removes this, and a pool that fails can still be destroyed
+    (top / kept_snapshots.RECORD).unlink()
+    assert status.status(server.run).obstacle is None
 
 
 def test_missing_drive_is_named_and_left(server: DestroyedServer) -> None:

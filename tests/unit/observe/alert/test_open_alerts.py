@@ -12,7 +12,7 @@ from millrace.observe.alert.model import Alert, Report, Routes, TestRequest, Tes
 from millrace.observe.health.model import Level
 from millrace.system import paths
 from millrace.system.documents import read_model, write_model
-from millrace.system.errors import BadInput, Failed, Refused
+from millrace.system.errors import Failed, Refused
 from millrace.system.run import Result
 from tests.fakes.commands import Commands
 from tests.unit.observe.alert.samples import BEGAN, HOOK, LOG, alert, finding, health, stamp
@@ -63,7 +63,7 @@ def test_with_damaged_routes_the_last_check_is_listed() -> None:
 
 
 def test_before_the_first_check_nothing_is_guessed() -> None:
-    with pytest.raises(BadInput, match=r"health\.json is missing"):
+    with pytest.raises(Failed, match="no health check has ended since this server was started; see systemctl status"):
         open_alerts.alerts()
 
 

@@ -10,6 +10,7 @@ from millrace.observe.health.checks import snapshots
 from millrace.observe.health.host import Host
 from millrace.observe.health.model import HealthFinding, Level
 from millrace.observe.metrics.sources import snapshots as metrics
+from millrace.protect.snapshot.snapshot_model import OrderedRemoval
 from millrace.protect.snapshot.snapshot_schedule_model import (
     COUNTS,
     RECORD,
@@ -155,10 +156,51 @@ def test_schedule_that_ended_long_ago_is_no_warning(host: Host, monkeypatch: pyt
     assert snapshots.check(host) == []
 
 
+def ordered(removals: int, problem: str | None = None, locked: int = 0) -> None:
+    names = [f"20261129T12000{number}Z-manual" for number in range(removals)]
+    waiting = [
+        OrderedRemoval(
+            share="data", name=name, by="mallory", at=ago(hours=1), left=HOUR, due="2026-12-01T10:00:00+00:00"
+        )
+        for name in names
+    ]
+    held = ShareSnapshots(share="data", held={"manual": 2}, newest={}, removals=removals, locked=locked)
+    COUNTS.write(SnapshotCounts(at=ago(), shares=[held], removals=waiting, problem=problem))
+
+
+def test_each_ordered_removal_is_a_warning_of_its_own(host: Host) -> None:
+    recorded()
+    ordered(2)
+    first, second = (finding for finding in snapshots.check(host) if finding.kind == "removal")
+    assert (first.subject, first.level) == ("data@20261129T120000Z-manual", Level.WARN)
+    assert "will be removed at 2026-12-01 10:00 UTC: mallory ordered it" in first.sentence
+    assert second.key != first.key and "millrace snapshot keep" in (second.todo or "")
+
+
+def test_ordered_removal_is_a_warning_without_any_schedule(host: Host) -> None:
+    write_model(files.config_file(), first_config())
+    ordered(1)
+    assert only(snapshots.check(host)).kind == "removal"
+
+
+def test_record_that_cannot_be_read_is_a_warning(host: Host) -> None:
+    recorded()
+    ordered(0, problem="no snapshot is removed")
+    assert "record" in {finding.kind for finding in snapshots.check(host)}
+
+
+def test_locked_snapshots_are_counted(host: Host) -> None:
+    recorded()
+    ordered(0, locked=2)
+    assert only(snapshots.check(host)).sentence.endswith("none of which is late. 2 snapshots are locked.")
+    _, _, locked, removals = metrics.families()
+    assert [sample.value for sample in (*locked.samples, *removals.samples)] == [2, 0]
+
+
 def test_metrics_have_the_newest_and_the_number_of_each_kind(host: Host) -> None:
     assert metrics.families() == []
     recorded(newest="2026-11-29T12:00:00+00:00")
-    times, numbers = metrics.families()
+    times, numbers, *_ = metrics.families()
     assert [sample.labels for sample in times.samples] == [{"share": "data"}]
     assert {(sample.labels["kind"], sample.value) for sample in numbers.samples} == {("hourly", 3), ("daily", 1)}
     assert host.pool is not None

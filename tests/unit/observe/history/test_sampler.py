@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """A value a minute is in memory, whatever one source of them does."""
 
+import json
 import os
 import sqlite3
 import stat
@@ -11,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from host.layout import REPO
 from millrace.observe.history import history_paths, sampler
 from millrace.observe.history.database import HistoryFile
 from millrace.observe.history.readings import connections, exports
@@ -45,12 +47,17 @@ SS = (
     "bytes_received:600 segs_out:9\n"
     "0      0   [::ffff:10.77.0.1]:445  [::ffff:10.77.0.22]:50112 cubic bytes_acked:60 bytes_received:{0} segs_in:4\n"
 )
+SHARES = REPO / "tests/unit/observe/live/samples/smbstatus-shares.json"
 # proc_net_tcp: a connection of a client to port 2049
 TCP = "  sl  local_address rem_address   st\n   0: 01004D0A:0801 15004D0A:02E9 01\n"
 
 
 class Tools(Commands):
-    TAKEN = ("ss -HtniO state established ( sport = :2049 or sport = :445 )",)
+    TAKEN = (
+        "ss -HtniO state established ( sport = :2049 or sport = :445 )",
+        "smbstatus --profile",
+        "smbstatus --profile --json",
+    )
 
 
 @pytest.fixture
@@ -119,6 +126,40 @@ def test_shares_and_clients_have_rates_of_their_own(box: Box) -> None:
     result = kept()
     assert result["share-read", "data"] == [200]
     assert result["client-read", "10.77.0.21"] == [100] and result["client-write", "10.77.0.22"] == [100]
+
+
+def test_shares_and_clients_have_their_smb_requests(box: Box) -> None:
+    tools = Tools()
+    box.tree.write("proc/net/tcp", TCP.replace(":0801", ":01BD"))
+    records = json.loads(SHARES.read_text())
+    profiles = records["Extended Profile"]
+    # one of a share of the server, and one of a section that is no share
+    profiles["data:44.0[::ffff:10.77.0.22]"] = calls = profiles.pop("a:44.0[127.0.0.1]")
+    tools.broken["smbstatus --profile --json"] = Result(0, json.dumps({"version": "4.25.1"}), "")
+    tools.broken["ss"] = Result(0, "", "")
+    worked(box, 1, run=tools)
+    tools.broken["smbstatus --profile --json"] = Result(0, json.dumps(records), "")
+    worked(box, 1, first=2, run=tools)
+    result = kept()
+    written = calls["SMB2 Calls"]["smb2_write"]["inbytes"]
+    assert (result["share-write", "data"], written) == ([pytest.approx(written / 60)], 3_000_112)
+    assert result["share-operations", "data"] == result["client-operations", "10.77.0.22"] == [3 / 60]
+    assert ("share-read", "data") not in result and ("share-operations", "b") not in result
+    assert ("client-operations", "127.0.0.1") not in result
+
+
+def test_profile_of_shares_that_cannot_be_read_leaves_the_others(box: Box, capsys: pytest.CaptureFixture[str]) -> None:
+    tools = Tools()
+    box.tree.write("proc/net/tcp", TCP.replace(":0801", ":01BD"))
+    tools.broken["ss"] = Result(0, "", "")
+    tools.broken["smbstatus --profile"] = Result(0, SHARES.with_name("smbstatus-profile.txt").read_text(), "")
+    tools.broken["smbstatus --profile --json"] = Result(1, "", "lock failed\n")
+    worked(box, 2, run=tools)
+    said = capsys.readouterr().err
+    assert (
+        said == "millrace: the history has no smb-shares: smbstatus does not show the profile of shares: lock failed\n"
+    )
+    assert ("nfs-read", "") in kept()
 
 
 def test_source_that_fails_is_named_once_and_the_others_go_on(box: Box, capsys: pytest.CaptureFixture[str]) -> None:

@@ -5,7 +5,7 @@ from datetime import UTC, datetime, timedelta, timezone
 
 import pytest
 
-from millrace.protect.snapshot.snapshot_model import SnapshotManifest, SnapshotRow
+from millrace.protect.snapshot.snapshot_model import SnapshotList, SnapshotManifest, SnapshotRow
 from millrace.protect.snapshot.snapshot_schedule import counts, due, made_at
 from millrace.protect.snapshot.snapshot_thin import removable, spare, surplus
 from millrace.serve.config.schedule import SnapshotSchedule
@@ -107,6 +107,7 @@ def test_newest_of_each_kind_stays_for_free_space() -> None:
 
 def test_counts_have_kinds_and_the_newest_of_each() -> None:
     rows = [row("hourly", hours=2), row("hourly", hours=1), row("manual", days=1), row("daily", former=True, days=1)]
-    [found] = counts([*rows, row("hourly", days=-3)], NOW).shares
+    listed = SnapshotList(snapshots=[*rows, row("hourly", days=-3)])
+    [found] = counts(listed, NOW).shares
     assert found.held == {"hourly": 2, "manual": 1}
     assert found.newest == {"hourly": "2026-11-30T11:05:00+00:00", "manual": "2026-11-29T12:05:00+00:00"}

@@ -9,7 +9,8 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from millrace.cli.program import run
-from millrace.protect.snapshot import snapshot_job, snapshot_run, snapshot_thin
+from millrace.protect.snapshot import snapshot_job, snapshot_remove, snapshot_run, snapshot_thin
+from millrace.protect.snapshot.kept_removals import RemovalClock
 from millrace.protect.snapshot.snapshot_plan import plan, set_schedule
 from millrace.protect.snapshot.snapshot_schedule_model import COUNTS, RECORD
 from millrace.protect.snapshot.snapshot_thin import MOST, hold_floor, removable
@@ -17,6 +18,7 @@ from millrace.protect.snapshot.snapshot_upkeep import upkeep
 from millrace.serve.clone.clone_again import ChangeClock
 from millrace.serve.config import store
 from millrace.serve.config.schedule import SnapshotSchedule
+from millrace.serve.share import kept_snapshots
 from millrace.serve.share import server as share_server
 from millrace.serve.share.server import ShareServer
 from millrace.system.errors import BadInput, Refused
@@ -264,6 +266,41 @@ def test_upkeep_removes_no_more_than_its_bound_and_adds_to_the_record(
     added = RECORD.read().floor
     assert names(nas) == before[-1:]
     assert added is not None and (added.removed, added.since) == (11, removal.since) and added.at > removal.at
+
+
+def test_removal_for_free_space_is_known_after_the_next_start(
+    nas: Nas, server: ShareServer, held: Callable[[int], list[str]], clock: Clock
+) -> None:
+    held(3)
+    nas.space.free = 11
+    upkeep(server, lambda: clock.now)
+    before = RECORD.read().floor
+    # /run is empty after a start
+    RECORD.remove()
+    nas.space.free = 50
+    upkeep(server, lambda: clock.now)
+    assert before is not None and RECORD.read().floor == before
+
+
+def test_ordered_removal_is_carried_out_by_the_upkeep(
+    nas: Nas, server: ShareServer, clock: Clock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    manual = nas.made()
+    snapshot_remove.order(f"data@{manual.name}", None, server, RemovalClock(lambda: clock.now, lambda: 60.0))
+    assert upkeep(server, lambda: clock.now, lambda: 60.0) == [] and names(nas) == [manual.name]
+    [said] = upkeep(server, lambda: clock.now, lambda: 60.0 + 24 * 3600)
+    assert "is removed, as" in said and names(nas) == [] and COUNTS.read().removals == []
+
+
+def test_record_that_cannot_be_read_keeps_no_snapshot_from_being_made(
+    nas: Nas, server: ShareServer, clock: Clock
+) -> None:
+    scheduled(server, hourly=2)
+    nas.snapshots.top.mkdir(mode=0o700)
+    (nas.snapshots.top / kept_snapshots.RECORD).write_text("{")
+    said = upkeep(server, lambda: clock.now)
+    assert len(names(nas)) == 1 and "the record of locks cannot be read" in said[0]
+    assert COUNTS.read().problem is not None
 
 
 def test_removal_is_recorded_before_its_space_is_waited_for(

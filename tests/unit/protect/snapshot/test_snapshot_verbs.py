@@ -8,7 +8,7 @@ from functools import partial
 import pytest
 
 from millrace.cli.program import run
-from millrace.protect.snapshot import snapshot_job, snapshot_remove, snapshot_rollback, snapshot_verbs
+from millrace.protect.snapshot import snapshot_completion, snapshot_job, snapshot_remove, snapshot_rollback
 from millrace.protect.snapshot.rollback_model import SnapshotRollback
 from millrace.protect.snapshot.snapshot_job import ORDER, PROGRESS, SnapshotWriter
 from millrace.protect.snapshot.snapshot_model import SnapshotOrder
@@ -92,6 +92,8 @@ def test_list_says_of_which_moment_a_snapshot_is(here: Nas, capsys: pytest.Captu
         "former": False,
         "manifest": json.loads(manifest.model_dump_json()),
         "problem": None,
+        "removal": None,
+        "lock": None,
     }
     assert run(["snapshot", "list"]) == 0
     listed = capsys.readouterr().out
@@ -112,8 +114,7 @@ def test_files_are_listed_and_restored_by_command(
     assert capsys.readouterr().out == f"{AT}/set/one is restored to data/again\n"
     assert run(["snapshot", "get", f"{AT}/set/one", "data/again"]) == 1
     assert "data/again already exists" in capsys.readouterr().err
-    assert run(["snapshot", "remove", AT]) == 0
-    assert capsys.readouterr().out == f"{AT} is removed; its space is being freed\n"
+    snapshot_remove.remove(AT, here.server)
     assert run(["snapshot", "sweep"]) == 0 and here.stage() == []
 
 
@@ -130,7 +131,7 @@ def test_unit_makes_the_snapshot_of_the_order(
 
 def test_shell_completes_snapshots(nas: Nas) -> None:
     nas.made()
-    assert [*snapshot_verbs._all_snapshots()] == [AT]
+    assert [*snapshot_completion._all_snapshots()] == [AT]
 
 
 def test_order_of_an_administrator_may_exceed_the_limit(server: ShareServer) -> None:

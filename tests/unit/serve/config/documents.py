@@ -19,6 +19,7 @@ from millrace.observe.metrics.model import MetricsSettings, TokenHash
 from millrace.plan.measured import MeasuredPolicy
 from millrace.plan.model import Plan
 from millrace.plan.settings import SettingsFile
+from millrace.protect.snapshot.kept_removals import RemovalRecord
 from millrace.protect.snapshot.rollback_model import RollbackJournal
 from millrace.protect.snapshot.snapshot_model import SnapshotManifest
 from millrace.serve.account.unfinished import Touched
@@ -102,6 +103,7 @@ DOCUMENTS: dict[str, tuple[tuple[str, ...], type[BaseModel]]] = {
     "rollback.json": (("srv/pool/.millrace-snapshots/.rollback/rollback.json",), RollbackJournal),
     "scrub.json": ((f"{STATE}/scrub.json",), ScrubRecord),
     "settings.json": ((f"{STATE}/settings.json",), SettingsFile),
+    "snapshot-removals.json": (("srv/pool/.millrace-snapshots/.removals.json",), RemovalRecord),
     "snapshot.json": (("srv/pool/.millrace-snapshots/data/20261129T120000Z-manual/manifest.json",), SnapshotManifest),
     "transaction.json": ((f"{STATE}/transaction.json",), Transaction),
     "trim.json": ((f"{STATE}/trim.json",), TrimRecord),
@@ -181,6 +183,7 @@ WRITERS: dict[str, set[str]] = {
     "storage/assemble/unclean.py": {"unclean.json"},
     "storage/rescue/rescue_journal.py": {"rescue.json"},
     "lifecycle/reset/reset.py": {"reset.json"},
+    "protect/snapshot/kept_removals.py": {"snapshot-removals.json"},
     "protect/snapshot/rollback_run.py": {"rollback.json"},
     "protect/snapshot/snapshot_run.py": {"snapshot.json"},
     "serve/clone/clone_model.py": {"clone.json"},

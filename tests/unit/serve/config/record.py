@@ -48,12 +48,15 @@ from millrace.observe.health.model import Level
 from millrace.observe.metrics.model import MetricsSettings, TokenHash
 from millrace.plan.measured import MeasuredPolicy, Overrides
 from millrace.plan.policy.model import MdPolicy, NfsdPolicy, Policy, SysctlPolicy
+from millrace.protect.snapshot.kept_removals import RemovalRecord
 from millrace.protect.snapshot.rollback_model import RollbackJournal
-from millrace.protect.snapshot.snapshot_model import SnapshotManifest, SnapshotOrder
+from millrace.protect.snapshot.snapshot_model import OrderedRemoval, SnapshotManifest, SnapshotOrder
+from millrace.protect.snapshot.snapshot_schedule_model import FloorRemoval
 from millrace.serve.account.unfinished import Touched
 from millrace.serve.certificate.model import Certificate, CertificateSettings, Succession
 from millrace.serve.clone.clone_model import Clone
 from millrace.serve.render.rendered import Rendered
+from millrace.serve.share.kept_snapshots import SnapshotLock
 from millrace.serve.share.machine_sid import MachineSid
 from millrace.serve.share.model import KeptVerification, KeptVerifications, ShareVerification
 from millrace.serve.volume.model import Exports, Volume, VolumeExport
@@ -313,6 +316,15 @@ def _others() -> dict[str, BaseModel]:
             changed_count=1,
             changed=["set/log"],
             type="training",
+        ),
+        "snapshot-removals.json": RemovalRecord(
+            boot="5f0c2d43-8a86-4d9e-9d51-0f3d0f4f7a11",
+            counted=900,
+            removals=[
+                OrderedRemoval(share="data", name="20261129T120000Z-manual", by="admin", at=AT, left=3600, due=LATER)
+            ],
+            locks=[SnapshotLock(share="data", name="20261129T130000Z-daily", by="admin", at=AT, until=LATER, left=60)],
+            floor=FloorRemoval(since=AT, at=LATER, removed=3, floor=12, is_enough=False, is_vain=True, lacking=1.5),
         ),
         "clone.json": Clone(
             id="1",

@@ -10,6 +10,7 @@ from millrace.lifecycle.destroy.model import DestroyedDrive, DestroyedShare, Des
 from millrace.lifecycle.update import records
 from millrace.serve.config import store
 from millrace.serve.config.model import Config
+from millrace.serve.share import kept_snapshots
 from millrace.serve.share.session import ClientSession, sessions
 from millrace.serve.share.usage import usage
 from millrace.serve.volume.store import Store
@@ -17,12 +18,14 @@ from millrace.storage.drive import drive_history
 from millrace.storage.record.destruction import is_open, last_destruction
 from millrace.storage.record.model import Pool
 from millrace.storage.record.pool_file import known_pool
-from millrace.system import paths, sysfs
+from millrace.system import ages, paths, sysfs
 from millrace.system.command import command
+from millrace.system.errors import BadInput, Failed
 from millrace.system.jobs import pairs
 from millrace.system.jobs.kinds import BY_NAME, JobName
 from millrace.system.mounts import mounted
 from millrace.system.run import Runner
+from millrace.system.text import moment, one_line
 from millrace.system.units import states
 
 ENDED: Sequence[JobName] = (
@@ -69,12 +72,30 @@ def obstacle(pool: Pool | None, config: Config, run: Runner) -> str | None:
         return JOB.busy if JOB.runs(run) else None
     if pool is None:
         return NO_POOL
+    if locked := _locked(pool):
+        return locked
     if sealed := next((share.name for share in config.shares if share.sealed), None):
         return f"share {sealed} is sealed: unseal it first: {command('millrace share unseal', sealed)}"
     if (trial := records.trial()) is not None:
         return f"version {trial.version} is not accepted yet; reboot, or go back: millrace update rollback"
     blocker = pairs.obstacle("destroy", run, allowed=ENDED)
     return blocker.sentence if blocker else None
+
+
+def _locked(pool: Pool) -> str | None:
+    """Why a pool is not destroyed that has a locked snapshot; None also where the pool cannot be read any more."""
+    point = pool.filesystem.mountpoint
+    try:
+        locks = kept_snapshots.locks(point) if mounted(point) is not None else []
+    except BadInput as error:
+        return f"it is not known which snapshots are locked: {error}"
+    except Failed:
+        return None
+    last = max(locks, key=lambda lock: ages.when(lock.until), default=None)
+    if last is None:
+        return None
+    by = one_line(last.by)
+    return f"snapshot {last.share}@{last.name} is locked until {moment(last.until)}, as {by} decided: wait until then"
 
 
 def in_use(clients: Sequence[ClientSession], volumes: Sequence[DestroyedVolume], jobs: Sequence[JobName]) -> str | None:

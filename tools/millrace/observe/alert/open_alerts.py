@@ -55,9 +55,11 @@ def report() -> Report | None:
 def alerts() -> AlertList:
     """Return the open alerts, the worst first; without a route those of the last health check.
 
-    BadInput: there was no health check yet.
+    Failed: there was no health check yet. BadInput: what it wrote cannot be read.
     """
     last = report()
+    if last is None and not paths.health_file().exists():
+        raise Failed("no health check has ended since this server was started; see systemctl status millrace-checker")
     found = last.open if last else diff.difference([], read_model(paths.health_file(), Health)).open
     known = _acknowledged() if last else [_of_this_boot(one, found) for one in _acknowledged()]
     listed = [_listed(one, known) for one in sorted(found, key=lambda one: SEVERITY.index(one.level), reverse=True)]

@@ -4,7 +4,7 @@
 from collections import defaultdict
 from collections.abc import Mapping
 
-from millrace.observe.history.readings import Readings
+from millrace.observe.history.readings import CounterStream, Readings
 from millrace.observe.history.series import KINDS, Key
 
 LONGEST = 300.0
@@ -52,21 +52,26 @@ def _means(before: Readings, now: Readings) -> dict[Key, float]:
 def _streams(before: Readings, now: Readings, seconds: float) -> dict[Key, float]:
     """One that was not there before began since, at 0; bytes of one that ended since its last reading are lost."""
     amounts: defaultdict[Key, float] = defaultdict(float)
-    known = {prefix for prefix, source in (("share", "shares"), ("client", "clients")) if source in before.sources}
     for name, new in now.streams.items():
-        prefix, _, label = new.of.partition("/")
-        if prefix not in known:
+        if new.source not in before.sources:
             continue
-        old = before.streams.get(name)
-        same = old is not None and old.began == new.began and old.read <= new.read and old.written <= new.written
-        read, written = (new.read - old.read, new.written - old.written) if old and same else (new.read, new.written)
-        amounts[f"{prefix}-read", label] += read / seconds
-        amounts[f"{prefix}-write", label] += written / seconds
+        prefix, _, label = new.of.partition("/")
+        counts, old = _counts(new), before.streams.get(name)
+        earlier = _counts(old) if old and old.began == new.began else {}
+        if any(counts[word] < count for word, count in earlier.items()):
+            earlier = {}
+        for word, count in counts.items():
+            amounts[f"{prefix}-{word}", label] += (count - earlier.get(word, 0)) / seconds
     return {key: value for key, value in amounts.items() if value}
 
 
+def _counts(stream: CounterStream) -> dict[str, int]:
+    counted = {} if stream.operations is None else {"operations": stream.operations}
+    return {"read": stream.read, "write": stream.written, **counted}
+
+
 def _largest(amounts: Mapping[Key, float]) -> dict[Key, float]:
-    """As many of each kind as are kept; shares and clients by what they read and wrote together."""
+    """As many of each kind as are kept; shares and clients by what they read and wrote together, or by operations."""
     both: defaultdict[Key, float] = defaultdict(float)
     for (name, label), value in amounts.items():
         both[_family(name), label] += value
@@ -80,7 +85,7 @@ def _largest(amounts: Mapping[Key, float]) -> dict[Key, float]:
 
 
 def _family(name: str) -> str:
-    return name.partition("-")[0] if KINDS[name].ranked else name
+    return f"{name.partition('-')[0]} {KINDS[name].unit}" if KINDS[name].ranked else name
 
 
 def _key(name: str) -> Key:

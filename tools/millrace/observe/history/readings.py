@@ -29,13 +29,16 @@ MOST_STREAMS = 20_000
 class CounterStream(Contract):
     """What comes and goes with counters of its own: a connection, or an entry of the kernel's table of exports.
 
-    `of` is the series to which it adds, `began` tells it from an earlier one of the same name.
+    `of` is the series to which it adds, `source` is where it was read, `began` tells it from an earlier one of the same
+    name. `operations` is null where none are counted.
     """
 
     of: str
+    source: str
     began: int
-    read: int
-    written: int
+    read: int = 0
+    written: int = 0
+    operations: int | None = None
 
 
 class Readings(Contract):
@@ -69,6 +72,7 @@ class SourceReader:
             "nfs": self._nfs,
             "smb": self._smb,
             "shares": self._exports,
+            "smb-shares": self._smb_shares,
             "clients": self._connections,
             "drives": self._drives,
             "ports": self._ports,
@@ -117,6 +121,20 @@ class SourceReader:
             if path in names and len(self.streams) < MOST_STREAMS:
                 name = names[path]
                 self.streams[f"share {name} {domain}"] = stream.model_copy(update={"of": f"share/{name}"})
+
+    def _smb_shares(self) -> None:
+        # smbstatus takes 3 ms of CPU time for each client of each share
+        if sysfs.number(paths.ROOT / "run/samba/smbd.pid") is None or not counters.tcp_clients(SMB_PORT):
+            return
+        names = {share.name for share in store.read().config.shares if share.smb}
+        for key, share, client, counts in counters.smb_shares(self.run):
+            if share in names and len(self.streams) < MOST_STREAMS:
+                made = CounterStream(of=f"client/{client}", source="smb-shares", began=0, operations=counts.operations)
+                # the bytes of a client are those of its connections
+                self.streams[f"smb client {key}"] = made
+                self.streams[f"smb share {key}"] = made.model_copy(
+                    update={"of": f"share/{share}", "read": counts.read, "written": counts.written}
+                )
 
     def _connections(self) -> None:
         # no process for nothing
@@ -185,7 +203,9 @@ def exports(text: str) -> Iterator[tuple[str, str, CounterStream]]:
             continue
         path, domain, began = lines[0].split("\t")
         values = dict(line.split(":", 1) for line in map(str.strip, lines[1:]))
-        stream = CounterStream(of="", began=int(began), read=int(values["io_read"]), written=int(values["io_write"]))
+        stream = CounterStream(
+            of="", source="shares", began=int(began), read=int(values["io_read"]), written=int(values["io_write"])
+        )
         yield unescape(path), unescape(domain), stream
 
 
@@ -205,5 +225,5 @@ def connections(text: str) -> Iterator[tuple[str, CounterStream]]:
         sent, received = values.get("bytes_acked", 0), values.get("bytes_received", 0)
         yield (
             f"{words[2]} {words[3]}",
-            CounterStream(of=f"client/{address(words[3])}", began=0, read=sent, written=received),
+            CounterStream(of=f"client/{address(words[3])}", source="clients", began=0, read=sent, written=received),
         )

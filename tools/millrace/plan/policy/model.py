@@ -349,10 +349,17 @@ class SnapshotsPolicy(Section):
     # a snapshot that leaves less than 10 % of the pool free is refused
     free: int = key(
         "percent of the pool that stay free: below, the oldest scheduled snapshots are removed; never the newest "
-        "snapshot of a share, and none that a user made",
+        "snapshot of each kind of a share, none that is locked, and none that a user made",
         12,
         ge=11,
         le=50,
+    )
+    removal_delay: int = key(
+        "hours from `millrace snapshot remove` to the removal, in which it can be cancelled; time in which the server "
+        "is off does not count",
+        24,
+        ge=1,
+        le=720,
     )
 
 

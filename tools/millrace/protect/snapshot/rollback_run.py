@@ -30,12 +30,13 @@ from millrace.serve.clone.clone_tree import Tally, TreeClone
 from millrace.serve.config import store
 from millrace.serve.config.model import DesiredShare
 from millrace.serve.share import project_walk, quota
+from millrace.serve.share.kept_snapshots import LARGEST
 from millrace.serve.share.reopen import reopen
 from millrace.serve.share.server import ShareServer
 from millrace.serve.share.services import restart_child_quota
 from millrace.system import locks, paths
 from millrace.system.boot import boot_id
-from millrace.system.documents import read_model, write_model
+from millrace.system.documents import parse_model, write_model
 from millrace.system.errors import BadInput, Failed, LaterRelease, MillraceError, Refused
 from millrace.system.files import describe
 from millrace.system.jobs import record
@@ -120,13 +121,13 @@ def exchanged(snapshots: SnapshotStore) -> RollbackJournal | None:
     place = snapshots.rollback
     nofollow.require_private(place)
     try:
-        if not (place / JOURNAL).exists():
+        if not os.path.lexists(place / JOURNAL):
             return None
-        journal = read_model(place / JOURNAL, RollbackJournal)
+        journal = parse_model(nofollow.read_file(place / JOURNAL, LARGEST), place / JOURNAL, RollbackJournal)
         return None if (place / SNAPSHOT_TREE).lstat().st_ino == journal.inode else journal
     except LaterRelease:
         raise
-    except (BadInput, OSError) as error:
+    except (BadInput, Failed, OSError) as error:
         raise Failed(
             f"the journal of a rollback cannot be read, and no share can be rolled back: {describe(error)}; examine "
             f"{place / SNAPSHOT_TREE}, which may be the only copy of files of a share, then remove {place}"

@@ -5,6 +5,7 @@ from collections.abc import Iterable
 from typing import TypeVar
 
 from millrace.protect.snapshot.snapshot_model import SnapshotProgress
+from millrace.system.progress_bar import BarState, progress_bar
 
 Line = TypeVar("Line")
 _PHASES = {"count": "counted", "clone": "cloned", "scan": "checked for changes"}
@@ -12,14 +13,10 @@ _PHASES = {"count": "counted", "clone": "cloned", "scan": "checked for changes"}
 
 def snapshot_bar(lines: Iterable[Line]) -> Line | None:
     """Show lines of progress as they come; return the last line."""
-    from rich.console import Console
-    from rich.progress import BarColumn, Progress, TextColumn
+    return progress_bar(lines, _state, "starting")
 
-    with Progress(TextColumn("{task.description}", markup=False), BarColumn(), console=Console(stderr=True)) as bar:
-        task = bar.add_task("starting", total=None)
-        last = None
-        for last in lines:
-            if isinstance(last, SnapshotProgress):
-                words = f"{last.done} files and directories {_PHASES[last.phase]}"
-                bar.update(task, description=words, completed=last.done, total=last.total)
-    return last
+
+def _state(line: object) -> BarState | None:
+    if not isinstance(line, SnapshotProgress):
+        return None
+    return BarState(f"{line.done} files and directories {_PHASES[line.phase]}", line.done, line.total)

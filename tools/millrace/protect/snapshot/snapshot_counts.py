@@ -11,14 +11,14 @@ from millrace.serve.config import store
 
 def write(mountpoint: str, now: datetime | None = None) -> None:
     """Write how many snapshots each share has. OSError: they cannot be listed."""
-    rows = SnapshotStore(mountpoint).rows(store.load(), None)
-    COUNTS.write(counts(rows, now or datetime.now(UTC)))
+    listed = SnapshotStore(mountpoint).listed(store.load(), None)
+    COUNTS.write(counts(listed, now or datetime.now(UTC)))
 
 
 def schedules(mountpoint: str) -> ScheduleList:
     """Return the schedules of all shares that have one, with their snapshots. OSError: they cannot be listed."""
     config, record = store.load(), RECORD.get()
-    held = counts(SnapshotStore(mountpoint).rows(config, None), datetime.now(UTC))
+    held = counts(SnapshotStore(mountpoint).listed(config, None), datetime.now(UTC))
     return ScheduleList(
         shares=[
             ScheduledShare(

@@ -3,8 +3,12 @@
 
 from typing import Literal, get_args
 
+from pydantic import Field, field_validator
+
 from millrace.serve.clone.clone_model import Clone, CloneProgress
 from millrace.serve.config.choices import ShareType
+from millrace.serve.share.kept_snapshots import NamedSnapshot, SnapshotLock
+from millrace.system import ages
 from millrace.system.documents import Contract, Count
 
 SnapshotKind = Literal["manual", "hourly", "daily", "weekly", "monthly", "before-rollback"]
@@ -51,7 +55,9 @@ class SnapshotManifest(Contract):
     directories changed until the end, and `changed` names some of them; the name of a directory ends with a slash.
     `project` is the quota project of the share, which no later share of this name has. `entries` are files and
     directories, `bytes` those of their blocks, which the snapshot shares with the share until they change. `skipped`
-    are devices and what is mounted, `taken_again` what changed meanwhile and was taken again. `type` is the type of the
+    are devices and what is mounted, `taken_again` what changed meanwhile and was taken again. `bare_count` files and
+    directories, of which `bare` names some, have more extended attributes than the kernel lists: they are in the
+    snapshot with their access lists and without the other attributes. `type` is the type of the
     share at the time; null in snapshots of earlier releases.
     """
 
@@ -72,17 +78,39 @@ class SnapshotManifest(Contract):
     changed_count: Count
     changed: list[str]
     type: ShareType | None = None
+    bare_count: Count = 0
+    bare: list[str] = Field(default_factory=list)
 
 
 # What `millrace snapshot create --json` prints: progress many times, then the manifest.
 SnapshotLine = SnapshotProgress | SnapshotManifest
 
 
+class OrderedRemoval(NamedSnapshot):
+    """A snapshot whose removal `by` ordered at `at`: it is removed when a server has run for `left` more seconds.
+
+    `due` is when that is expected. Times are ISO 8601 in UTC.
+    """
+
+    by: str
+    at: str
+    left: Count
+    due: str
+
+    @field_validator("due")
+    @classmethod
+    def due_is_a_time(cls, due: str) -> str:
+        """Verify the time of the removal. ValueError: it is none."""
+        ages.when(due)
+        return due
+
+
 class SnapshotRow(Contract):
     """One snapshot. `manifest` is null where it cannot be read, and `problem` says why.
 
-    Viewers list snapshots: `changed` of the manifest is empty here, as it has names of files.
-    `former`: the share of this name is another one by now, or there is none.
+    Viewers list snapshots: `changed` and `bare` of the manifest are empty here, as they have names of files.
+    `former`: the share of this name is another one by now, or there is none. `removal` is ordered, and waits; null
+    where none is. `lock` keeps it until its date; null where it is not locked.
     """
 
     share: str
@@ -90,13 +118,19 @@ class SnapshotRow(Contract):
     former: bool
     manifest: SnapshotManifest | None
     problem: str | None
+    removal: OrderedRemoval | None = None
+    lock: SnapshotLock | None = None
 
 
 class SnapshotList(Contract):
-    """The snapshots of this server, or of one share, the oldest of each share first."""
+    """The snapshots of this server, or of one share, the oldest of each share first.
+
+    `problem` is why it is not known which of them are locked or to be removed; nothing is removed then.
+    """
 
     schema_version: Literal[1] = 1
     snapshots: list[SnapshotRow]
+    problem: str | None = None
 
 
 class SnapshotEntry(Contract):
@@ -118,11 +152,33 @@ class SnapshotDirectory(Contract):
 
 
 class SnapshotRemoval(Contract):
-    """A snapshot that is removed: nothing leads to it any more, and its blocks are freed in the background."""
+    """A snapshot that is to be removed, when that is expected (ISO 8601 in UTC), and in how many seconds."""
 
     schema_version: Literal[1] = 1
     share: str
     name: str
+    by: str
+    due: str
+    left: Count
+
+
+class SnapshotKept(Contract):
+    """A snapshot that stays: its removal, which `by` had ordered, is cancelled."""
+
+    schema_version: Literal[1] = 1
+    share: str
+    name: str
+    by: str
+
+
+class SnapshotLocked(Contract):
+    """A snapshot that nothing removes before `until` (ISO 8601 in UTC). `cancelled`: a removal of it was ordered."""
+
+    schema_version: Literal[1] = 1
+    share: str
+    name: str
+    until: str
+    cancelled: bool
 
 
 class RestoredFile(Contract):

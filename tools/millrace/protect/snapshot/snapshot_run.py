@@ -5,8 +5,9 @@ The snapshot gets its manifest, and then its name in one step: a power cut leave
 """
 
 import os
-from collections.abc import Callable
-from contextlib import AbstractContextManager, ExitStack
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
@@ -19,7 +20,7 @@ from millrace.serve.clone.clone_again import COARSE, AgainClone, ChangeClock, Ch
 from millrace.serve.clone.clone_job import Reflinks
 from millrace.serve.clone.clone_place import SNAPSHOT_TREE, ClonePlace
 from millrace.serve.clone.clone_space import needed
-from millrace.serve.clone.clone_tree import Tally, TreeClone
+from millrace.serve.clone.clone_tree import Tally, TreeClone, TreePath
 from millrace.serve.config import store
 from millrace.serve.config.choices import ShareType
 from millrace.serve.share import kept_snapshots, quota
@@ -30,7 +31,7 @@ from millrace.system.documents import write_model
 from millrace.system.errors import Failed, MillraceError, Refused
 from millrace.system.files import describe
 from millrace.system.jobs import record
-from millrace.system.text import size
+from millrace.system.text import one_line, printable_name, size
 from millrace.system.trees import nofollow
 
 FLOOR = 10
@@ -138,7 +139,7 @@ def take(
     Refused: the pool has too little room for it. OSError, Failed: the pool fails.
     """
     writer = SnapshotWriter(order.share)
-    with ExitStack() as stack:
+    with _nameless(order.share), ExitStack() as stack:
         source = origin.directory
         counted = clone_tree.count(source, clone_job.threads(), lambda tally: writer(tally.entries))
         refuse_full(order, counted, snapshots.mountpoint, floor)
@@ -158,16 +159,35 @@ def take(
             watch()
             writer(done)
 
-        clone = TreeClone(source, tree, links.share, origins)
+        bare: set[TreePath] = set()
+        clone = TreeClone(source, tree, links.share, origins, bare)
         tally = clone.run(clone_job.threads(), lambda tally: tick(tally.entries))
-        again = AgainClone(source, tree, aside, origins, clone_job.threads(), links.share)
+        again = AgainClone(source, tree, aside, origins, clone_job.threads(), links.share, bare)
         writer.begin("scan", tally.entries)
         exactness = _settle(source, again, first, clock, tick, watch, server.pause)
-        manifest = _manifest(order, origin, tally, exactness, first[0], clock.mark()[0])
+        manifest = _manifest(order, origin, tally, exactness, bare, first[0], clock.mark()[0])
         write_model(snapshots.stage / NEW / order.name / MANIFEST, manifest, 0o600)
         snapshots.add(order.share, order.name)
     snapshots.remove_new(server.run)
     return manifest
+
+
+@contextmanager
+def _nameless(share: str) -> Iterator[None]:
+    """Keep names that clients chose out of what everybody reads of a job; the journal has them.
+
+    Failed: something failed, and why.
+    """
+    try:
+        yield
+    except (Failed, OSError) as error:
+        print(one_line(describe(error)), file=sys.stderr, flush=True)
+        cause = error if isinstance(error, OSError) else error.__cause__
+        why = f" ({cause.strerror})" if isinstance(cause, OSError) and cause.strerror else ""
+        raise Failed(
+            f"a file or directory of share {share} cannot be taken{why}; its name is in the journal: "
+            f"journalctl -u {JOB.unit}"
+        ) from error
 
 
 def _settle(
@@ -252,7 +272,13 @@ def _aside(snapshots: SnapshotStore) -> AbstractContextManager[int]:
 
 
 def _manifest(
-    order: SnapshotOrder, origin: SnapshotSource, tally: Tally, exactness: Exactness, first: int, last: int
+    order: SnapshotOrder,
+    origin: SnapshotSource,
+    tally: Tally,
+    exactness: Exactness,
+    bare: set[TreePath],
+    first: int,
+    last: int,
 ) -> SnapshotManifest:
     return SnapshotManifest(
         id=order.id,
@@ -271,6 +297,8 @@ def _manifest(
         taken_again=exactness.taken_again,
         changed_count=exactness.left.count,
         changed=exactness.left.names(NAMED),
+        bare_count=len(bare),
+        bare=[printable_name(os.fsencode("/".join(place) or "/")) for place in sorted(bare)[:NAMED]],
     )
 
 

@@ -4,11 +4,11 @@
 A snapshot of a longer period is one of the shorter ones, too. The times are in the names of snapshots.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from datetime import UTC, datetime, timedelta
 from typing import get_args
 
-from millrace.protect.snapshot.snapshot_model import SnapshotRow, kind_of
+from millrace.protect.snapshot.snapshot_model import SnapshotList, kind_of
 from millrace.protect.snapshot.snapshot_schedule_model import ShareSnapshots, SnapshotCounts
 from millrace.serve.config.schedule import ScheduledKind, SnapshotSchedule
 from millrace.system import ages
@@ -59,10 +59,10 @@ def shortest(schedule: SnapshotSchedule) -> ScheduledKind:
     return next(kind for kind, number in schedule.kept.items() if number)
 
 
-def counts(rows: Sequence[SnapshotRow], now: datetime) -> SnapshotCounts:
-    """Return how many snapshots the shares have, from all rows."""
+def counts(listed: SnapshotList, now: datetime) -> SnapshotCounts:
+    """Return how many snapshots the shares have, from the list of all."""
     shares: dict[str, ShareSnapshots] = {}
-    for row in rows:
+    for row in listed.snapshots:
         at = made_at(row.name, now)
         if row.former or at is None:
             continue
@@ -70,8 +70,15 @@ def counts(rows: Sequence[SnapshotRow], now: datetime) -> SnapshotCounts:
         kind = kind_of(row.name)
         held = before.held | {kind: before.held.get(kind, 0) + 1}
         newest = before.newest | {kind: max(before.newest.get(kind, ""), stamp(at))}
-        shares[row.share] = ShareSnapshots(share=row.share, held=held, newest=newest)
-    return SnapshotCounts(at=stamp(now), shares=list(shares.values()))
+        shares[row.share] = ShareSnapshots(
+            share=row.share,
+            held=held,
+            newest=newest,
+            removals=before.removals + (row.removal is not None),
+            locked=before.locked + (row.lock is not None),
+        )
+    ordered = [row.removal for row in listed.snapshots if row.removal is not None]
+    return SnapshotCounts(at=stamp(now), shares=list(shares.values()), removals=ordered, problem=listed.problem)
 
 
 def stamp(now: datetime) -> str:

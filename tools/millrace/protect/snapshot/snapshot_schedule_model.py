@@ -6,6 +6,7 @@ from typing import Literal
 
 from pydantic import Field
 
+from millrace.protect.snapshot.snapshot_model import OrderedRemoval
 from millrace.serve.config.schedule import ScheduledKind, SnapshotSchedule
 from millrace.system.documents import Contract, Count
 from millrace.system.jobs import job_paths
@@ -88,20 +89,28 @@ class ScheduleRecord(Contract):
 class ShareSnapshots(Contract):
     """The snapshots of a share by kind: how many, and when the newest was made (ISO 8601 in UTC).
 
+    `removals` are to be removed, as was ordered, and `locked` have a lock.
     Those of a former share of this name do not count, nor those whose time has yet to come by the clock.
     """
 
     share: str
     held: dict[str, int]
     newest: dict[str, str]
+    removals: Count = 0
+    locked: Count = 0
 
 
 class SnapshotCounts(Contract):
-    """How many snapshots the shares have; checks and metrics read this, and do not open the pool."""
+    """How many snapshots the shares have; checks and metrics read this, and do not open the pool.
+
+    `removals` are all that are ordered, also of former shares. `problem` is why that is not known.
+    """
 
     schema_version: Literal[1] = 1
     at: str
     shares: list[ShareSnapshots]
+    removals: list[OrderedRemoval] = Field(default_factory=list)
+    problem: str | None = None
 
     def of(self, share: str) -> ShareSnapshots:
         """Return those of a share."""

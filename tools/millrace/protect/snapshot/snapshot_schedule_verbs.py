@@ -92,7 +92,9 @@ def _listed(found: "ScheduleList") -> list[str]:
 def _cells(each: "ScheduledShare") -> tuple[str, str, str, str, str]:
     from millrace.system.text import moment
 
-    has = ", ".join(f"{number} {kind}" for kind, number in each.snapshots.held.items())
+    fates = [(each.snapshots.removals, "to be removed"), (each.snapshots.locked, "locked")]
+    numbers = [(number, kind) for kind, number in each.snapshots.held.items()]
+    has = ", ".join(f"{number} {what}" for number, what in [*numbers, *(fate for fate in fates if fate[0])])
     newest = max(each.snapshots.newest.values(), default=None)
     last = "" if each.last is None else each.last.problem or f"complete {moment(each.last.at)}"
     return each.share, each.schedule.words, has or "none", moment(newest) if newest else "", last

@@ -13,10 +13,13 @@ from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
 
+from millrace.protect.snapshot import kept_removals
+from millrace.protect.snapshot.kept_removals import RemovalClock, RemovalRecord
 from millrace.protect.snapshot.snapshot_model import (
     EntryKind,
     SnapshotDirectory,
     SnapshotEntry,
+    SnapshotList,
     SnapshotManifest,
     SnapshotRow,
 )
@@ -26,7 +29,6 @@ from millrace.serve.config.model import Config
 from millrace.serve.share import kept_snapshots
 from millrace.serve.share.kept_snapshots import MANIFEST
 from millrace.system.command import command
-from millrace.system.documents import read_model
 from millrace.system.errors import BadInput, Refused
 from millrace.system.files import sync
 from millrace.system.run import Runner, must
@@ -64,14 +66,27 @@ class SnapshotStore:
 
     def manifest(self, share: str, name: str) -> SnapshotManifest:
         """Return what a snapshot is. BadInput: its manifest cannot be read, or is that of another one."""
-        path = self.place(share, name) / MANIFEST
-        manifest = read_model(path, SnapshotManifest)
+        manifest = kept_snapshots.read_manifest(share, name, self.mountpoint, SnapshotManifest)
         if (manifest.share, manifest.name) != (share, name):
-            raise BadInput(f"{path} is the manifest of another snapshot")
+            raise BadInput(f"{self.place(share, name) / MANIFEST} is the manifest of another snapshot")
         return manifest
 
+    def listed(self, config: Config, share: str | None) -> SnapshotList:
+        """Return all snapshots, or those of one share, with what is to be removed or locked. OSError: as `rows`."""
+        try:
+            record, problem = kept_removals.read(self.mountpoint, RemovalClock()), None
+        except Refused as refused:
+            record, problem = RemovalRecord(), str(refused)
+        rows = [
+            row.model_copy(
+                update={"removal": record.removal(row.share, row.name), "lock": record.lock(row.share, row.name)}
+            )
+            for row in self.rows(config, share)
+        ]
+        return SnapshotList(snapshots=rows, problem=problem)
+
     def rows(self, config: Config, share: str | None) -> list[SnapshotRow]:
-        """Return all snapshots, or those of one share. OSError: they cannot be listed."""
+        """Return all snapshots, or those of one share, without removals and locks. OSError: they cannot be listed."""
         shares = kept_snapshots.shares(self.mountpoint) if share is None else [share]
         return [self.row(config, each, name) for each in shares for name in kept_snapshots.names(each, self.mountpoint)]
 
@@ -84,7 +99,7 @@ class SnapshotStore:
         present = config.share(share)
         former = present is None or (manifest is not None and manifest.project != present.project)
         # viewers read rows, and none of the names of files
-        nameless = manifest and manifest.model_copy(update={"changed": []})
+        nameless = manifest and manifest.model_copy(update={"changed": [], "bare": []})
         return SnapshotRow(share=share, name=name, former=former, manifest=nameless, problem=problem)
 
     def known(self, text: str) -> ClonePlace:
@@ -92,7 +107,7 @@ class SnapshotStore:
         place = clone_place.parse(text)
         if place.snapshot is None:
             raise BadInput(f"{shown(text)} is no snapshot: write it like data@20261129T120000Z-manual")
-        if not self.place(place.share, place.snapshot).is_dir():
+        if not kept_snapshots.exists(place.share, place.snapshot, self.mountpoint):
             listed = command("millrace snapshot list", place.share)
             raise Refused(f"{place.share} has no snapshot {place.snapshot}: {listed}")
         return place
@@ -116,9 +131,10 @@ class SnapshotStore:
         """Take a snapshot from its place; the cleanup removes it. OSError: the pool fails. Failed: as `require_own`."""
         self.require_own()
         self.stage.mkdir(mode=0o700, exist_ok=True)
-        self.place(share, name).rename(self.stage / uuid.uuid4().hex)
-        for changed in (self.top / share, self.stage):
-            sync(changed)
+        with kept_snapshots.opened(self.mountpoint, share) as directory, nofollow.directory(self.stage) as stage:
+            os.rename(name, uuid.uuid4().hex, src_dir_fd=directory, dst_dir_fd=stage)
+            for changed in (directory, stage):
+                os.fsync(changed)
         with suppress(OSError):
             # not while it has another one
             (self.top / share).rmdir()

@@ -6,10 +6,18 @@ A snapshot is a job as one of a user is. One that fails stays due, and the next 
 
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from datetime import datetime
 
 from millrace.plan.policy import policy_in_force
-from millrace.protect.snapshot import snapshot_counts, snapshot_job, snapshot_thin
+from millrace.protect.snapshot import (
+    kept_removals,
+    snapshot_counts,
+    snapshot_job,
+    snapshot_remove,
+    snapshot_thin,
+)
+from millrace.protect.snapshot.kept_removals import RemovalClock
 from millrace.protect.snapshot.snapshot_schedule import due, is_ahead, stamp
 from millrace.protect.snapshot.snapshot_schedule_model import NEWS, RECORD, FloorRemoval, ScheduleRecord, ScheduleTry
 from millrace.protect.snapshot.snapshot_store import SnapshotStore
@@ -34,15 +42,17 @@ def upkeep(
     now: Callable[[], datetime] = lambda: datetime.now().astimezone(),
     uptime: Callable[[], float] = lambda: time.clock_gettime(time.CLOCK_BOOTTIME),
 ) -> list[str]:
-    """Hold the floor of free space, make what is due, and thin; return what was done, in words.
+    """Remove what was ordered, hold the floor of free space, make what is due, and thin; return that in words.
 
     `now` has the zone of the server, and `uptime` is in seconds. Refused: another process does so. Failed, OSError: the
     pool fails.
     """
     only_root()
     with locks.held(paths.run_dir() / "snapshot/upkeep.lock", ALREADY):
-        _note(stamp(now()))
-        removed, done = _hold(server, now(), snapshot_thin.MOST)
+        _begin(server, now())
+        done = _ordered(server, RemovalClock(now, uptime))
+        removed, held = _hold(server, now(), snapshot_thin.MOST)
+        done += held
         doubt = _doubt(server, now(), uptime())
         for name in [share.name for share in store.load().shares if share.snapshots is not None]:
             try:
@@ -53,6 +63,24 @@ def upkeep(
         done += _hold(server, now(), snapshot_thin.MOST - removed)[1]
         snapshot_counts.write(server.pool.filesystem.mountpoint, now())
     return done
+
+
+def _begin(server: ShareServer, now: datetime) -> None:
+    """Record that it is looked; the first time in a boot with what the pool keeps of the floor."""
+    if RECORD.get() is None:
+        with suppress(Refused):
+            # what the floor removed is reported for a day, also after a start
+            kept = kept_removals.read(server.pool.filesystem.mountpoint, RemovalClock())
+            RECORD.write(ScheduleRecord(checked=stamp(now), floor=kept.floor))
+    _note(stamp(now))
+
+
+def _ordered(server: ShareServer, clock: RemovalClock) -> list[str]:
+    try:
+        return snapshot_remove.carry_out(server, clock)
+    except (MillraceError, OSError) as error:
+        # what is due stays so, and the schedules go on
+        return [describe(error)]
 
 
 def _doubt(server: ShareServer, now: datetime, uptime: float) -> MillraceError | None:
@@ -138,7 +166,14 @@ def _hold(server: ShareServer, now: datetime, most: int) -> tuple[int, list[str]
         # where much more is missing by now, snapshots may hold it
         if missing < 2 * before.lacking:
             return 0, []
-    removal = snapshot_thin.hold_floor(floor, server, now, most, lambda removal: _note(stamp(now), removal, before))
+
+    def note(removal: FloorRemoval) -> None:
+        _note(stamp(now), removal, before)
+        # of a pool that takes nothing more it is known until the next start
+        with suppress(MillraceError, OSError):
+            kept_removals.keep_floor(server.pool.filesystem.mountpoint, _record().floor)
+
+    removal = snapshot_thin.hold_floor(floor, server, now, most, note)
     if removal is None:
         return 0, []
     what = (

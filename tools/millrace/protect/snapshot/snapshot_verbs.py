@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 
 import click
 
+from millrace.protect.snapshot.snapshot_completion import SNAPSHOTS
 from millrace.serve.config.completion import SHARES
 from millrace.system.command import command
-from millrace.system.completion import completes
 from millrace.system.output import Output, prints
 from millrace.system.printing import table
 from millrace.system.verb_group import VerbGroup
@@ -21,25 +21,10 @@ if TYPE_CHECKING:
         SnapshotDirectory,
         SnapshotList,
         SnapshotManifest,
-        SnapshotRemoval,
         SnapshotRow,
     )
 
 _MODEL = "millrace.protect.snapshot.snapshot_model"
-
-
-def _all_snapshots() -> Iterator[str]:
-    from millrace.serve.share import kept_snapshots
-    from millrace.storage.record.pool_file import known_pool
-
-    pool = known_pool()
-    if pool is not None:
-        mountpoint = pool.filesystem.mountpoint
-        for share in kept_snapshots.shares(mountpoint):
-            yield from (f"{share}@{name}" for name in kept_snapshots.names(share, mountpoint))
-
-
-_SNAPSHOTS = completes(_all_snapshots)
 
 
 @click.group(cls=VerbGroup)
@@ -78,7 +63,6 @@ def create(share: str, large: bool, show: Output) -> None:
 @prints(f"{_MODEL}:SnapshotList")
 def list_snapshots(share: str | None, show: Output) -> None:
     """List the snapshots of all shares, or of SHARE."""
-    from millrace.protect.snapshot.snapshot_model import SnapshotList
     from millrace.protect.snapshot.snapshot_store import SnapshotStore
     from millrace.serve.config import store
     from millrace.serve.share.server import this_server
@@ -90,11 +74,11 @@ def list_snapshots(share: str | None, show: Output) -> None:
     if share is not None and (problem := share_name.problem(share)):
         raise BadInput(problem)
     snapshots = SnapshotStore(this_server().pool.filesystem.mountpoint)
-    show(SnapshotList(snapshots=snapshots.rows(store.load(), share)), _table)
+    show(snapshots.listed(store.load(), share), _table)
 
 
 @snapshot.command()
-@click.argument("place", metavar="SHARE@SNAPSHOT[/DIRECTORY]", shell_complete=_SNAPSHOTS)
+@click.argument("place", metavar="SHARE@SNAPSHOT[/DIRECTORY]", shell_complete=SNAPSHOTS)
 @prints(f"{_MODEL}:SnapshotDirectory")
 def browse(place: str, show: Output) -> None:
     """List the files in a directory of a snapshot."""
@@ -108,8 +92,8 @@ def browse(place: str, show: Output) -> None:
 
 
 @snapshot.command()
-@click.argument("older", metavar="SHARE@SNAPSHOT[/DIRECTORY]", shell_complete=_SNAPSHOTS)
-@click.argument("newer", metavar="[SHARE@SNAPSHOT[/DIRECTORY]]", required=False, shell_complete=_SNAPSHOTS)
+@click.argument("older", metavar="SHARE@SNAPSHOT[/DIRECTORY]", shell_complete=SNAPSHOTS)
+@click.argument("newer", metavar="[SHARE@SNAPSHOT[/DIRECTORY]]", required=False, shell_complete=SNAPSHOTS)
 @prints("millrace.protect.snapshot.compare_model:SnapshotComparison")
 def compare(older: str, newer: str | None, show: Output) -> None:
     """List how a share differs from a snapshot of it, or a newer snapshot from an older one.
@@ -124,7 +108,7 @@ def compare(older: str, newer: str | None, show: Output) -> None:
 
 
 @snapshot.command()
-@click.argument("place", metavar="SHARE@SNAPSHOT/PATH", shell_complete=_SNAPSHOTS)
+@click.argument("place", metavar="SHARE@SNAPSHOT/PATH", shell_complete=SNAPSHOTS)
 @click.argument("target", metavar="[SHARE/PATH]", required=False)
 @prints(f"{_MODEL}:RestoreLine", lines=True, words="Print progress as JSON lines.")
 def get(place: str, target: str | None, show: Output) -> None:
@@ -150,7 +134,7 @@ def get(place: str, target: str | None, show: Output) -> None:
 
 
 @snapshot.command()
-@click.argument("place", metavar="SHARE@SNAPSHOT", shell_complete=_SNAPSHOTS)
+@click.argument("place", metavar="SHARE@SNAPSHOT", shell_complete=SNAPSHOTS)
 @click.option("--share-again", metavar="SHARE", help="Name of the share, to confirm; without it, it is prompted for.")
 @prints("millrace.protect.snapshot.rollback_model:RollbackLine", lines=True, words="Print progress as JSON lines.")
 def rollback(place: str, share_again: str | None, show: Output) -> None:
@@ -179,20 +163,6 @@ def rollback(place: str, share_again: str | None, show: Output) -> None:
     if not isinstance(ended, SnapshotRollback):
         raise Failed(f"share {wanted.share} is not rolled back: millrace job show snapshot")
     show.text(rollback_text.after(ended, snapshot_rollback.problem(server)))
-
-
-@snapshot.command()
-@click.argument("place", metavar="SHARE@SNAPSHOT", shell_complete=_SNAPSHOTS)
-@prints(f"{_MODEL}:SnapshotRemoval")
-def remove(place: str, show: Output) -> None:
-    """Remove a snapshot; its space is freed in the background."""
-    from millrace.protect.snapshot import snapshot_remove
-    from millrace.serve.share.server import this_server
-
-    def lines(removal: "SnapshotRemoval") -> list[str]:
-        return [f"{removal.share}@{removal.name} is removed; its space is being freed"]
-
-    show(snapshot_remove.remove(place, this_server()), lines)
 
 
 @snapshot.command(hidden=True)
@@ -259,6 +229,13 @@ def _made(manifest: "SnapshotManifest") -> Iterator[str]:
         yield from (f"  {name}" for name in manifest.changed[:10])
     if manifest.skipped:
         yield f"{manifest.skipped} device files or mounts are not in the snapshot"
+    if manifest.bare_count:
+        which = "file or directory has" if manifest.bare_count == 1 else "files or directories have"
+        yield (
+            f"{manifest.bare_count} {which} more than 64 KiB of names of attributes, which are not in the snapshot; "
+            "the access lists are:"
+        )
+        yield from (f"  {name}" for name in manifest.bare[:10])
 
 
 def _table(listed: "SnapshotList") -> list[str]:
@@ -266,6 +243,8 @@ def _table(listed: "SnapshotList") -> list[str]:
         return ["There is no snapshot. To make one: millrace snapshot create SHARE"]
     rows = [_cells(row) for row in listed.snapshots]
     lines: list[str] = [*table(("Snapshot", "Files", "Size", "As of"), rows)]
+    lines += [line for row in listed.snapshots for line in _fate(row)]
+    lines += [listed.problem] if listed.problem else []
     damaged = [row for row in listed.snapshots if row.problem]
     lines += [
         f"{row.share}@{row.name} has no manifest that can be read ({row.problem}); its files are there. "
@@ -273,6 +252,20 @@ def _table(listed: "SnapshotList") -> list[str]:
         for row in damaged
     ]
     return lines
+
+
+def _fate(row: "SnapshotRow") -> Iterator[str]:
+    from millrace.system.text import moment, one_line
+
+    place = f"{row.share}@{row.name}"
+    if row.lock is not None:
+        yield f"{place} is locked until {moment(row.lock.until)}"
+    if row.removal is not None:
+        by, at = one_line(row.removal.by), moment(row.removal.at)
+        yield (
+            f"{place} will be removed at {moment(row.removal.due)}; {by} ordered it at {at}; to keep it: "
+            f"{command('millrace snapshot keep', place)}"
+        )
 
 
 def _cells(row: "SnapshotRow") -> tuple[str, str, str, str]:

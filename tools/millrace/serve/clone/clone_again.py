@@ -15,7 +15,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from threading import Lock
 
-from millrace.serve.clone.clone_tree import TreeClone, dress
+from millrace.serve.clone.clone_tree import TreeClone, TreePath, dress
 from millrace.system import leases, reflink
 from millrace.system.errors import Failed
 from millrace.system.text import printable_name
@@ -149,7 +149,9 @@ class AgainClone:
         origins: dict[int, int],
         threads: int,
         share: Callable[[int, int], None] = reflink.clone,
+        bare: set[TreePath] | None = None,
     ) -> None:
+        self._bare = bare
         self._source, self._target, self._aside = source, target, aside
         self._origins, self._threads, self._share = origins, threads, share
         self._moved = 0
@@ -161,7 +163,7 @@ class AgainClone:
 
         Failed, OSError: something cannot be cloned.
         """
-        clone = TreeClone(self._source, self._target, self._share, self._origins)
+        clone = TreeClone(self._source, self._target, self._share, self._origins, self._bare)
         self._done.clear()
         self._tick = tick
         touched: dict[str, Place] = {}
@@ -213,7 +215,7 @@ class AgainClone:
     def _dress(self, clone: TreeClone, place: Place) -> bool:
         with clone.sources.below(place) as source, clone.targets.below(place) as target:
             if self._is_same(place, source, target):
-                dress(source, target)
+                dress(source, target, self._bare is not None)
         return True
 
     def _is_same(self, place: Place, source: int, target: int) -> bool:
@@ -236,7 +238,10 @@ class AgainClone:
         if not clone.entry(place, name, held, source, target):
             return
         with nofollow.directory(name, source) as inner, nofollow.directory(name, target) as made:
-            TreeClone(inner, made, self._share, self._origins).run(self._threads, lambda _: self._tick())
+            below: set[TreePath] | None = None if self._bare is None else set()
+            TreeClone(inner, made, self._share, self._origins, below).run(self._threads, lambda _: self._tick())
+        if self._bare is not None:
+            self._bare.update((*place, name, *inside) for inside in below or ())
 
     def _set_aside(self, name: str, target: int) -> None:
         self._moved += 1

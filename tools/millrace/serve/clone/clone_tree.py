@@ -18,6 +18,16 @@ from millrace.system.trees.opener import Opener, Place
 
 _READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NOATIME
 _NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+ACCESS = (
+    "system.posix_acl_access",
+    "system.posix_acl_default",
+    "security.capability",
+    "security.NTACL",
+    "user.DOSATTRIB",
+)
+"""Attributes that decide who may do what with a file, by the kernel and by Samba."""
+TreePath = tuple[str, ...]
+"""The path of a file or directory in a tree, by its names; none is the tree itself."""
 BLOCK = 512
 """Bytes that `st_blocks` counts in."""
 
@@ -74,7 +84,8 @@ class TreeClone:
     """A clone of the open directory `source` in the open and empty directory `target` of the same file system.
 
     `share` makes one open file have the blocks of another. `origins` gets the inode of each directory of the source by
-    that of its clone.
+    that of its clone. `bare` gets the paths of files and directories with more attributes than the kernel lists, which
+    are cloned with the access lists alone; without it such a one cannot be cloned.
     """
 
     def __init__(
@@ -83,7 +94,9 @@ class TreeClone:
         target: int,
         share: Callable[[int, int], None] = reflink.clone,
         origins: dict[int, int] | None = None,
+        bare: set[TreePath] | None = None,
     ) -> None:
+        self._bare = bare
         self.sources, self.targets = Opener(source), Opener(target)
         self._origins = origins
         self._target, self._share = target, share
@@ -113,7 +126,7 @@ class TreeClone:
                         raise CloneStopped
                     if self.entry(path, name, held, source, target):
                         inner.append(name)
-                dress(source, target)
+                self._dress(source, target, tuple(path))
                 self._add(1, 0)
         except Failed as error:
             if not path or not is_gone(error):
@@ -154,28 +167,32 @@ class TreeClone:
             if not stat.S_ISREG(held.st_mode):
                 raise FileNotFoundError(errno.ENOENT, "replaced", name)
             if held.st_nlink == 1:
-                return self._data(name, file, target)
+                return self._data(path, name, file, target)
             # one file of several names at a time: the second name waits until the first one is there
             with self._linking:
                 # with its time: the number of a file that a client removed is given to another one
                 key = (held.st_ino, held.st_size, held.st_mtime_ns)
                 known = self._links.get(key)
                 if known is None:
-                    copied = self._data(name, file, target)
+                    copied = self._data(path, name, file, target)
                     self._links[key] = (path, name)
                     return copied
                 with self.targets.below(known[0]) as directory:
                     os.link(known[1], name, src_dir_fd=directory, dst_dir_fd=target, follow_symlinks=False)
         return 0
 
-    def _data(self, name: str, found: int, target: int) -> int:
+    def _data(self, path: Place, name: str, found: int, target: int) -> int:
         made = os.open(name, _NEW, 0o600, dir_fd=target)
         try:
             self._share(found, made)
-            dress(found, made)
+            self._dress(found, made, (*path, name))
             return os.fstat(made).st_blocks * BLOCK
         finally:
             os.close(made)
+
+    def _dress(self, source: int, target: int, path: TreePath) -> None:
+        if not dress(source, target, self._bare is not None) and self._bare is not None:
+            self._bare.add(path)
 
     def _special(self, name: str, held: os.stat_result, source: int, target: int) -> None:
         """A symbolic link, a named pipe or a socket: none is opened."""
@@ -224,16 +241,24 @@ class _opened:
         os.close(self._descriptor)
 
 
-def dress(source: int, target: int) -> None:
+def dress(source: int, target: int, lenient: bool = False) -> bool:
     """Give one open file or directory owner, mode, extended attributes and times of another one, in this order.
 
     A change of owner clears capabilities and the bits for set-user-ID, an access list sets the bits of the group.
+    Return False where there are more attributes than the kernel lists, and `lenient` takes those of `ACCESS` alone.
     OSError: one of them cannot be read or set.
     """
     held = os.fstat(source)
     os.fchown(target, held.st_uid, held.st_gid)
     os.fchmod(target, stat.S_IMODE(held.st_mode))
-    names = os.listxattr(source)
+    is_listed = True
+    try:
+        names = os.listxattr(source)
+    except OSError as error:
+        # 64 KiB of names (xattr(7)); XFS has no such limit, so a client may go beyond it
+        if error.errno != errno.E2BIG or not lenient:
+            raise
+        is_listed, names = False, list(ACCESS)
     # an access list that the directory handed down, or an attribute that a client has removed
     for name in set(os.listxattr(target)).difference(names):
         os.removexattr(target, name)
@@ -245,3 +270,4 @@ def dress(source: int, target: int) -> None:
             if error.errno != errno.ENODATA:
                 raise
     os.utime(target, ns=(held.st_atime_ns, held.st_mtime_ns))
+    return is_listed

@@ -50,6 +50,7 @@ _TYPES: dict[str, dict[str, str]] = {
         "create mask": "0600",
         "directory mask": "0700",
         "inherit acls": "yes",
+        "smbd profiling share": "yes",
     },
     "mixed": _ALONE,
 }

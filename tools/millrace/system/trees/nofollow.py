@@ -106,14 +106,16 @@ def replace_file(name: str, content: bytes, at: int, mode: int, owner: tuple[int
         raise Failed(f"{name} cannot be written: {error.strerror}") from error
 
 
-def read_file(path: Path, largest: int) -> bytes:
+def read_file(path: Path, largest: int, at: int | None = None) -> bytes:
     """Return a file of another user, at most `largest` bytes; its name may be that of anything else by now.
+
+    `path` is below the directory descriptor `at`, where one is given.
 
     FileNotFoundError: there is none. Failed: it is no plain file, it is larger, or it cannot be read.
     """
     try:
         # a pipe would be waited for
-        descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+        descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, dir_fd=at)
         with open(descriptor, "rb") as file:
             if not stat.S_ISREG(os.fstat(descriptor).st_mode):
                 raise Failed(f"{path} is no plain file")

@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Are scheduled snapshots made in time, and is there room for them? Read from records: no check opens the pool."""
+"""Are scheduled snapshots made in time, is there room for them, and are any to be removed?
+
+Read from records: no check opens the pool.
+"""
 
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime, timedelta
@@ -22,7 +25,7 @@ from millrace.serve.config.model import Config
 from millrace.serve.config.schedule import ScheduledKind, SnapshotSchedule
 from millrace.system import ages
 from millrace.system.command import command
-from millrace.system.text import duration, moment
+from millrace.system.text import duration, moment, one_line
 
 NAME = "snapshots"
 
@@ -46,7 +49,7 @@ def check(host: Host) -> list[HealthFinding]:
     now, record, held = datetime.now(UTC), RECORD.get(), COUNTS.get()
     shares = [(share.name, share.snapshots) for share in config.shares if share.snapshots is not None]
     # snapshots of a schedule that ended are removed for free space, too
-    findings = [*_lost(config, held, now), *_floor(record, now)]
+    findings = [*_ordered(held), *_lost(config, held, now), *_floor(record, now)]
     if not shares:
         return findings
     if host.uptime > SILENT.total_seconds():
@@ -62,7 +65,27 @@ def check(host: Host) -> list[HealthFinding]:
     if findings:
         return findings
     what = "1 share has" if len(shares) == 1 else f"{len(shares)} shares have"
-    return [HealthFinding(check=NAME, level=Level.OK, sentence=f"{what} scheduled snapshots, none of which is late.")]
+    locked = sum(each.locked for each in held.shares) if held is not None else 0
+    also = f" {locked} snapshot{'s are' if locked > 1 else ' is'} locked." if locked else ""
+    sentence = f"{what} scheduled snapshots, none of which is late.{also}"
+    return [HealthFinding(check=NAME, level=Level.OK, sentence=sentence)]
+
+
+def _ordered(held: SnapshotCounts | None) -> list[HealthFinding]:
+    """Removals that wait: one finding for each, so that the second one is an alert, too."""
+    if held is None:
+        return []
+    findings = []
+    for removal in held.removals:
+        place = f"{removal.share}@{removal.name}"
+        who, at = one_line(removal.by), moment(removal.at)
+        sentence = f"Snapshot {place} will be removed at {moment(removal.due)}: {who} ordered it at {at}."
+        todo = f"To keep it: {command('millrace snapshot keep', place)}"
+        findings.append(_warning("removal", place, sentence, todo))
+    if held.problem is not None:
+        sentence = "It is not known which snapshots are locked or to be removed, and none is removed."
+        findings.append(_warning("record", "", sentence, "See why: millrace snapshot list"))
+    return findings
 
 
 def _silent(host: Host, record: ScheduleRecord | None, now: datetime) -> list[HealthFinding]:

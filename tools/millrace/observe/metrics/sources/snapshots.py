@@ -23,4 +23,14 @@ def families() -> list[Family]:
     return [
         gauge("snapshot_timestamp_seconds", "Time at which the newest snapshot of a share was made.", *times),
         gauge("snapshots_held", "Snapshots of a share by kind.", *numbers),
+        gauge(
+            "snapshots_locked",
+            "Snapshots of a share that are locked until a date.",
+            *((each.locked, {"share": each.share}) for each in shares),
+        ),
+        gauge(
+            "snapshot_removals_ordered",
+            "Snapshots of a share whose removal is ordered and can be cancelled.",
+            *((each.removals, {"share": each.share}) for each in shares),
+        ),
     ]

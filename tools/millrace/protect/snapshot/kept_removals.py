@@ -1,0 +1,135 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Ordered removals and locks of snapshots, on the pool beside the snapshots: each with the time that it still takes.
+
+That time passes only while a server runs with the pool, as CLOCK_BOOTTIME counts it: a clock that is set ten years
+ahead ends no lock and hastens no removal. The time from a boot to its first look is not counted, nor is the time from
+the last look to the end of a boot.
+"""
+
+import time
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import Literal
+
+from pydantic import Field
+
+from millrace.protect.snapshot.snapshot_model import OrderedRemoval
+from millrace.protect.snapshot.snapshot_schedule import stamp
+from millrace.protect.snapshot.snapshot_schedule_model import FloorRemoval
+from millrace.serve.share import kept_snapshots
+from millrace.serve.share.kept_snapshots import RECORD, NamedSnapshot, SnapshotLock
+from millrace.system import ages, locks, paths
+from millrace.system.boot import boot_id
+from millrace.system.documents import Contract, Count, write_model
+from millrace.system.errors import LaterRelease, MillraceError, Refused
+
+DRIFT = timedelta(minutes=2)
+"""By so much the time of a removal may be off before it is computed again: what is shown of it does not flicker."""
+
+
+class RemovalRecord(Contract):
+    """What is known of removals: those that are ordered, what is locked, and what the floor of free space removed.
+
+    `boot` is the boot in which the times were counted down last, and `counted` its age in seconds at that time.
+    """
+
+    schema_version: Literal[1] = 1
+    boot: str = ""
+    counted: Count = 0
+    removals: list[OrderedRemoval] = Field(default_factory=list)
+    locks: list[SnapshotLock] = Field(default_factory=list)
+    floor: FloorRemoval | None = None
+
+    def removal(self, share: str, name: str) -> OrderedRemoval | None:
+        """Return the removal of a snapshot; None where none is ordered."""
+        return next((each for each in self.removals if (each.share, each.name) == (share, name)), None)
+
+    def lock(self, share: str, name: str) -> SnapshotLock | None:
+        """Return the lock of a snapshot; None where it has none."""
+        return next((each for each in self.locks if (each.share, each.name) == (share, name)), None)
+
+    def without(self, share: str, name: str) -> "RemovalRecord":
+        """Return the record without an ordered removal of a snapshot."""
+        kept = [each for each in self.removals if (each.share, each.name) != (share, name)]
+        return self.model_copy(update={"removals": kept})
+
+
+@dataclass(frozen=True)
+class RemovalClock:
+    """The clock, the seconds for which this server runs, and the id of its boot."""
+
+    now: Callable[[], datetime] = lambda: datetime.now(UTC)
+    running: Callable[[], float] = lambda: time.clock_gettime(time.CLOCK_BOOTTIME)
+    boot: Callable[[], str] = boot_id
+
+
+def alone() -> AbstractContextManager[None]:
+    """Hold the lock of the record; what is removed is removed under it, so that nothing is locked or kept meanwhile."""
+    return locks.held(paths.run_dir() / "snapshot/removals.lock")
+
+
+def read(mountpoint: str, clock: RemovalClock) -> RemovalRecord:
+    """Return the record as of now. Refused: it cannot be read, and what to do; until then nothing is removed."""
+    try:
+        kept = kept_snapshots.read_record(mountpoint, RemovalRecord) or RemovalRecord()
+        return _counted(kept, mountpoint, clock)
+    except LaterRelease as error:
+        raise Refused(f"no snapshot is removed: {error}") from error
+    except MillraceError as error:
+        where = kept_snapshots.top(mountpoint) / RECORD
+        raise Refused(
+            f"no snapshot is removed, as the record of locks cannot be read: {error}; examine {where} and remove it, "
+            "which ends all locks and ordered removals"
+        ) from error
+
+
+def write(mountpoint: str, record: RemovalRecord) -> None:
+    """Write the record, unless nothing in it changes; callers hold its lock.
+
+    OSError: the pool fails. BadInput, Failed: the record of before cannot be read.
+    """
+    before = kept_snapshots.read_record(mountpoint, RemovalRecord) or RemovalRecord()
+    same = record.model_copy(update={"boot": before.boot, "counted": before.counted})
+    # without anything to count down, the upkeep writes nothing to the pool
+    if record.removals or record.locks or same != before:
+        write_model(kept_snapshots.top(mountpoint) / RECORD, record, 0o600)
+
+
+def keep_floor(mountpoint: str, removal: FloorRemoval | None) -> None:
+    """Keep what was removed for free space for the next boot. Refused: as `read`. OSError: the pool fails."""
+    with alone():
+        kept = read(mountpoint, RemovalClock())
+        write(mountpoint, kept.model_copy(update={"floor": removal}))
+
+
+def _counted(record: RemovalRecord, mountpoint: str, clock: RemovalClock) -> RemovalRecord:
+    """Count down what has passed; what is over, or of a snapshot that is gone, is left out."""
+    now, boot, running = clock.now(), clock.boot(), int(clock.running())
+    passed = max(running - record.counted, 0) if record.boot == boot else 0
+    removals = [_closer(each, passed, now) for each in record.removals if _exists(each, mountpoint)]
+    held = [
+        each.model_copy(update={"left": max(each.left - passed, 0)})
+        for each in record.locks
+        if _exists(each, mountpoint)
+    ]
+    return record.model_copy(
+        update={
+            "boot": boot,
+            "counted": running,
+            "removals": removals,
+            "locks": [each for each in held if each.left or ages.until(each.until, now) > timedelta()],
+        }
+    )
+
+
+def _closer(removal: OrderedRemoval, passed: int, now: datetime) -> OrderedRemoval:
+    left = max(removal.left - passed, 0)
+    due = now + timedelta(seconds=left)
+    is_off = abs(ages.until(removal.due, due)) > DRIFT and left > 0
+    return removal.model_copy(update={"left": left, "due": stamp(due) if is_off else removal.due})
+
+
+def _exists(each: NamedSnapshot, mountpoint: str) -> bool:
+    return kept_snapshots.exists(each.share, each.name, mountpoint)

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.image import apparmor
 from tests.image.test_image import chroot
 
 # Who becomes somebody else by the mode of a file; the bus's helper is for services that systemd does not start.
@@ -20,11 +21,14 @@ SETUID = {
 # Exposure of the daemons that clients talk to, in tenths; Debian's units as they come have 94. sshd is not among them:
 # what it starts inherits every limit, and an administrator's shell has none.
 DAEMONS = {
+    "cockpit.service": 9,
+    "cockpit-wsinstance-http.service": 17,
+    "cockpit-wsinstance-https@.service": 17,
     "gssproxy.service": 27,
     "mdmonitor.service": 24,
     "nfs-idmapd.service": 25,
     # in the host's mount namespace, where the kernel looks up exports
-    "nfs-mountd.service": 41,
+    "nfs-mountd.service": 40,
     # prunes its own bounding set, which takes CAP_SETPCAP
     "nfsdcld.service": 23,
     "rpc-gssd.service": 28,
@@ -83,6 +87,50 @@ def test_what_a_daemon_may_write_is_there_before_it_starts(tree: Path, unit: str
     drop_ins = [file.read_text() for file in tree.glob(f"usr/lib/systemd/system/{unit}.d/*.conf")]
     wanted = [line.partition("=")[2].split() for text in drop_ins for line in text.splitlines() if WRITES.match(line)]
     assert {path for paths in wanted for path in paths if not path.startswith("-")} <= made
+
+
+def test_profiles_are_compiled_and_their_programs_are_there(tree: Path) -> None:
+    made = tree / "usr/lib/millrace/apparmor"
+    policy, text = (made / "policy").read_bytes(), (made / "profiles").read_text()
+    profiles = dict(re.findall(r"^profile (\S+) (\S+) ", text, re.MULTILINE))
+    assert len(profiles) == 7 and len(policy) < 1 << 20
+    assert all(policy.count(name.encode() + b"\0") >= 1 for name in profiles)
+    assert all((tree / path.lstrip("/")).is_file() for path in profiles.values())
+    # nothing in the image changes them
+    assert not (tree / "usr/sbin/apparmor_parser").exists()
+
+
+# Letters of apparmor.d(5) beside `l`, of which the kernel asks with both names; "" is nothing.
+MEDIATED = (
+    ("smbd", "/srv/pool/models/data", "wrk"),
+    ("smbd", "/srv/pool/.millrace-snapshots/models/daily/tree/data", "rk"),
+    ("smbd", "/srv/pool/.millrace/keep/state-000001.tar.gz", ""),
+    ("smbd", "/var/lib/samba/private/secrets.tdb", "wrk"),
+    ("smbd", "/run/samba/smbd.pid", "wrk"),
+    ("smbd", "/usr/lib/x86_64-linux-gnu/samba/vfs/fruit.so", "wrkm"),
+    ("smbd", "/usr/libexec/samba/rpcd_lsad", "xwrkm"),
+    ("smbd", "/usr/bin/id", "wrkm"),
+    ("smbd", "/etc/passwd", "rk"),
+    ("smbd", "/etc/shadow.next", ""),
+    ("smbd", "/proc/sys/kernel/core_pattern", "rk"),
+    ("winbindd", "/etc/krb5.keytab", "wrk"),
+    ("winbindd", "/srv/pool/models/data", ""),
+    ("mountd", "/proc/42/net/rpc/nfsd.export/channel", "wrk"),
+    ("mountd", "/run/millrace/nfs/etab", "wrk"),
+    ("mountd", "/srv/pool/models/data", "rk"),
+    ("mountd", "/etc/exports", "rk"),
+    ("tlshd", "/var/lib/millrace/certificate/current", "wrk"),
+    ("tlshd", "/var/lib/millrace/config.json", ""),
+    ("cockpit-tls", "/run/cockpit/wsinstance/http.sock", "wrk"),
+    ("cockpit-ws", "/run/cockpit/session", "wrk"),
+    ("cockpit-ws", "/etc/cockpit/ws-certs.d/millrace.key", ""),
+)
+
+
+@pytest.mark.parametrize(("program", "path", "letters"), MEDIATED)
+def test_compiled_policy_allows_what_a_program_needs(tree: Path, program: str, path: str, letters: str) -> None:
+    rules = apparmor.file_rules(tree / "usr/lib/millrace/apparmor/policy")[f"millrace-{program}"]
+    assert set(apparmor.allowed(rules, path)) - {"l"} == set(letters)
 
 
 def test_boot_menu_takes_no_command_line(output: Path) -> None:

@@ -104,7 +104,7 @@ EXPOSURE = {
     "millrace-cleanup@.service": 33,
     "millrace-child-quota.service": 27,
     "millrace-copy.service": 42,
-    "millrace-reflink@.service": 43,
+    "millrace-reflink@.service": 36,
     "millrace-permissions.service": 43,
     "millrace-module@.service": 17,
     "millrace-smb-direct.service": 30,
@@ -115,6 +115,7 @@ EXPOSURE = {
     "millrace-boot-check.service": 30,
     "millrace-trial.service": 30,
     "millrace-documents.service": 14,
+    "millrace-confine.service": 13,
 }
 
 # What is there at the build, or made by the program that uses it. By the beginning of the path.

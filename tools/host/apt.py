@@ -4,13 +4,20 @@
 import os
 import subprocess
 from collections.abc import Callable
+from functools import cache
 from pathlib import Path
+from tempfile import TemporaryDirectory
+from urllib.parse import urljoin
 
+SUITE = "forky"
+SECURITY = f"{SUITE}-security"
 OVERRIDE = "MILLRACE_APT_URI"
 SOURCES = Path("mkosi.sandbox/etc/apt/sources.list.d/mkosi.sources")
 KEYRING = "/usr/share/keyrings/debian-archive-keyring.gpg"
 PREFERENCES = Path("mkosi.sandbox/etc/apt/preferences.d/millrace")
 FORMAT = "$(ORIGIN)|$(CODENAME)|$(COMPONENT)|$(REPO_URI)"
+
+HELPER = "/usr/lib/apt/apt-helper"
 
 Run = Callable[[list[str]], str]
 
@@ -24,44 +31,74 @@ def pick(listing: str) -> str | None:
 
     The security and updates suites are not the archive itself: only a plain codename counts.
     """
-    for line in listing.splitlines():
-        fields = line.split("|")
-        if len(fields) != len(FORMAT.split("|")):
-            continue
-        origin, codename, component, uri = fields
-        if origin == "Debian" and component == "main" and codename and "-" not in codename:
-            return uri
-    return None
+    return next((uri for codename, uri in _debian(listing) if "-" not in codename), None)
+
+
+def _debian(listing: str) -> list[tuple[str, str]]:
+    """Return codename and base URI of each Debian source of `main` in the output of `apt-get indextargets`."""
+    rows = [fields for line in listing.splitlines() if len(fields := line.split("|")) == len(FORMAT.split("|"))]
+    return [(row[1], row[3]) for row in rows if (row[0], row[2]) == ("Debian", "main") and row[1]]
 
 
 def archive_uri(run: Run = _run) -> str | None:
     """Return the URI of the Debian archive this host uses, or None where it has no Debian source."""
-    if override := os.environ.get(OVERRIDE):
-        return override
+    return os.environ.get(OVERRIDE) or pick(_listing(run))
+
+
+def _listing(run: Run) -> str:
     ask = ["apt-get", "indextargets", "--format", FORMAT, "Created-By: Packages"]
     listing = run(ask)
     if not listing.strip():
         # Nothing is listed until the package lists were fetched once.
         run(["apt-get", "update"])
         listing = run(ask)
-    return pick(listing)
+    return listing
 
 
-def sources(uri: str) -> str:
-    """Return the apt sources of the image and of mkosi's tools tree."""
-    suites = (
-        ("forky forky-updates", "main non-free-firmware"),
-        ("trixie-backports", "main"),  # for the web console alone, see preferences()
-    )
+def has(url: str) -> bool:
+    """Whether there is a file at a URL, as apt reaches it: through its proxies, with its methods."""
+    with TemporaryDirectory(prefix="millrace-apt-") as directory:
+        file = Path(directory) / "file"
+        # the directory is of who calls alone
+        ask = [HELPER, "-o", "APT::Sandbox::User=root", "-o", "Acquire::Retries=2", "download-file", url, str(file)]
+        try:
+            subprocess.run(ask, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=True)
+        except (OSError, subprocess.CalledProcessError):
+            return False
+        return file.is_file()
+
+
+@cache
+def security_uri(uri: str | None, run: Run = _run, is_there: Callable[[str], bool] = has) -> str | None:
+    """Return the URI of an archive with the security suite of the release; None where this host reaches none.
+
+    Debian makes the suite before the release is stable, so a build does not fail without it. It is beside the archive
+    at `uri`, or where this host has its own security updates from.
+    """
+    if uri is None:
+        return None
+    beside = urljoin(f"{uri.rstrip('/')}/", "../debian-security/")
+    own = [] if os.environ.get(OVERRIDE) else [at for codename, at in _debian(_listing(run)) if "-security" in codename]
+    candidates = dict.fromkeys([*own, beside])
+    return next((at for at in candidates if is_there(f"{at.rstrip('/')}/dists/{SECURITY}/InRelease")), None)
+
+
+def sources(uri: str, security: str | None = None) -> str:
+    """Return the apt sources of the image and of mkosi's tools tree; `security` is that of security_uri()."""
+    suites = [
+        (uri, f"{SUITE} {SUITE}-updates", "main non-free-firmware"),
+        (uri, "trixie-backports", "main"),  # for the web console alone, see preferences()
+        *([(security, SECURITY, "main non-free-firmware")] if security else []),
+    ]
     stanzas = [
         [
             "Types: deb",
-            f"URIs: {uri}",
+            f"URIs: {archive}",
             f"Suites: {names}",
             f"Components: {components}",
             f"Signed-By: {KEYRING}",
         ]
-        for names, components in suites
+        for archive, names, components in suites
     ]
     return "\n\n".join("\n".join(lines) for lines in stanzas) + "\n"
 
@@ -78,6 +115,9 @@ def preferences() -> str:
     )
 
 
-def files(uri: str | None) -> dict[Path, str]:
-    """Return the files that configure apt for the archive at `uri`; none without one: mkosi has a source of its own."""
-    return {} if uri is None else {SOURCES: sources(uri), PREFERENCES: preferences()}
+def files(uri: str | None, security: str | None = None) -> dict[Path, str]:
+    """Return the files that configure apt for the archive at `uri`; none without one: mkosi has a source of its own.
+
+    `security` is that of security_uri().
+    """
+    return {} if uri is None else {SOURCES: sources(uri, security), PREFERENCES: preferences()}

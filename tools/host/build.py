@@ -160,7 +160,7 @@ def build(target: Target, cache: Caches, again: bool = False) -> bool:
             return False
         # Only the appliance's image leaves a list of its packages; the client's is installed nowhere.
         fresh = again or (target.slots is not None and _outdated(cache.images / sources.STATUS, uri))
-        seconds = _build(target, cache, tool, apt.files(uri), key, fresh)
+        seconds = _build(target, cache, tool, apt.files(uri, security_uri(uri)), key, fresh)
     print(f"Built {target.title} in {clock(seconds)}.")
     return True
 
@@ -179,9 +179,18 @@ def build_cold(
     tool = mkosi.fetch(cold, uri)
     with lock.building(caches()):
         key = up_to_date(target)[1]
-        seconds = _build(target, cold, tool, apt.files(uri) if files is None else files, key, fresh=False)
+        given = apt.files(uri, security_uri(uri)) if files is None else files
+        seconds = _build(target, cold, tool, given, key, fresh=False)
     print(f"Built {target.title} with empty caches in {clock(seconds)}.")
     return key
+
+
+def security_uri(uri: str | None) -> str | None:
+    """Return apt.security_uri(); print where a build is without the security suite."""
+    found = apt.security_uri(uri)
+    if found is None:
+        print(f"Without {apt.SECURITY}: this host reaches no archive that has it.")
+    return found
 
 
 def _build(target: Target, cache: Caches, tool: mkosi.Mkosi, files: Mapping[Path, str], key: str, fresh: bool) -> float:

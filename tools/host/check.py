@@ -58,7 +58,7 @@ def _build(
         shutil.copytree(metadata, images, symlinks=True, dirs_exist_ok=True)
         chosen.append("--cache-only=metadata")
     tool = mkosi.fetch(cache, uri)
-    stage.stage(source, stage.image_inputs(source), tree, apt.files(uri))
+    stage.stage(source, stage.image_inputs(source), tree, apt.files(uri, apt.security_uri(uri)))
     pages.install_afresh(cache, tree, place / "pages")
     manual.install(cache, tree)
     reference.install(tree)

@@ -68,7 +68,7 @@ def in_words(found: Sequence[Newer]) -> str:
 def isolated(root: Path, status: Path, uri: str) -> list[str]:
     """Return options that keep apt to the image's sources, away from the host's, and to the database `status`."""
     etc = root / "etc"
-    for name, text in apt.files(uri).items():
+    for name, text in apt.files(uri, apt.security_uri(uri)).items():
         file = etc / name.relative_to("mkosi.sandbox/etc/apt")
         file.parent.mkdir(parents=True)
         file.write_text(text)

@@ -32,6 +32,7 @@ PACKAGED = {
     f"/usr/{name}"
     for name in (
         "bin/chmod",
+        "bin/dd",
         "bin/cp",
         "bin/grep",
         "bin/prometheus-node-exporter",

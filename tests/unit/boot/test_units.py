@@ -295,10 +295,39 @@ def test_clone_may_give_files_what_the_original_has() -> None:
     found = unit("millrace-reflink@clone.service")
     # capabilities(7): owner, mode of a file of others, set-group-ID, security.capability, other attributes of root
     needed = {"CAP_CHOWN", "CAP_FOWNER", "CAP_FSETID", "CAP_SETFCAP", "CAP_SYS_ADMIN"}
-    assert needed <= set(found["CapabilityBoundingSet"][0].split())
+    kept = " ".join(found["CapabilityBoundingSet"]).split()
+    assert needed <= set(kept)
     assert found["RestrictSUIDSGID"] == ["no"]
     # as root of this server, to whom the loopback is exported while a share is verified
-    assert "CAP_NET_BIND_SERVICE" in found["CapabilityBoundingSet"][0].split()
+    assert "CAP_NET_BIND_SERVICE" in kept
+
+
+def test_snapshot_neither_mounts_nor_changes_settings() -> None:
+    found, clone = unit("millrace-reflink@snapshot.service"), unit("millrace-reflink@clone.service")
+    written, kept = (" ".join(found[key]).split() for key in ("ReadWritePaths", "CapabilityBoundingSet"))
+    # a rollback has smbd close a share, by Samba's sockets, and sets limits
+    assert {"/run", "/srv/pool", "/var/lib/samba", "/var/lib/millrace"} <= set(written) and "/etc" not in written
+    assert found["SystemCallFilter"] == ["@system-service quotactl quotactl_fd"]
+    assert "@mount" in clone["SystemCallFilter"] and "/etc" in " ".join(clone["ReadWritePaths"]).split()
+    # it gives files what the original has, too
+    assert {"CAP_CHOWN", "CAP_FOWNER", "CAP_FSETID", "CAP_SETFCAP", "CAP_SYS_ADMIN", "CAP_KILL"} <= set(kept)
+    assert "CAP_NET_BIND_SERVICE" not in kept and found["RestrictSUIDSGID"] == ["no"]
+
+
+def test_directories_of_root_on_the_pool_are_there_before_smbd_hides_them() -> None:
+    """systemd hides a path when it starts the service, and leaves out one that is missing (systemd.exec(5))."""
+    hidden = {path.removeprefix("-") for path in unit("smbd.service")["InaccessiblePaths"][0].split()}
+    lines = (REPO / "mkosi.extra/usr/lib/millrace/pool-directories.conf").read_text().splitlines()
+    # a directory that is there keeps what it has: who wrote adopted drives is not trusted with it
+    made = {line.split()[1] for line in lines if re.fullmatch(r"d /srv/pool/\S+ +:0700 :root :root -", line)}
+    assert made == {f"/srv/pool/{name}" for name in (paths.POOL_OWN, paths.SNAPSHOTS, paths.VOLUMES)}
+    assert {path for path in hidden if path.startswith("/srv/pool/")} <= made
+    # not in tmpfiles.d, which is applied while the pool is not mounted yet
+    assert not list((ADDED.parents[1] / "tmpfiles.d").glob("*pool*"))
+    # a pool that is full, or has a link there, is served all the same
+    command = "-/usr/bin/systemd-tmpfiles --create /usr/lib/millrace/pool-directories.conf"
+    assert command in unit("millrace-share.service")["ExecStartPre"]
+    assert {"millrace-share.service"} <= names(unit("smbd.service"), "Requires") & names(unit("smbd.service"), "After")
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,8 @@ UNITS = sorted(path.name for path in OWN.glob("millrace-*.*") if path.is_file())
 SERVICES = [name for name in UNITS if name.endswith(".service")]
 # They start other units, or run a tool of the distribution.
 OF_NO_ROOM = {
-    f"millrace-{one}.service" for one in ("again@", "event@", "firewall@", "module@", "node-exporter", "nvme-hostid")
+    f"millrace-{one}.service"
+    for one in ("again@", "confine", "event@", "firewall@", "module@", "node-exporter", "nvme-hostid")
 }
 
 

@@ -19,6 +19,7 @@ NOT_RETRIED = {
     "millrace-boot-check.service": VERDICT,
     "millrace-pool.service": VERDICT,
     "millrace-provision.service": "a pool that is half built goes on with `millrace provision` or the next boot",
+    "millrace-confine.service": "what it loads is part of the image, and services have started by then",
     "millrace-documents.service": "before all others, or never: later it would put away what they have written",
     "millrace-backend-release.service": "it has nothing to do but when the server stops",
     "millrace-module@.service": "the unit that requires it starts it again",

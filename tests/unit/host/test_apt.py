@@ -1,9 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """The image comes from the mirror that the build host uses; the repository names none."""
 
+from pathlib import Path
+
 import pytest
 
 from host import apt
+from host.apt import security_uri
 
 LISTING = """\
 Debian|bookworm-updates|main|http://mirror.example/debian/
@@ -78,3 +81,65 @@ def test_backports_give_the_web_console_and_nothing_else() -> None:
     assert [pin.splitlines()[0] for pin in pins] == ["Package: *", "Package: cockpit cockpit-*"]
     assert "Pin-Priority: -1" in pins[0]
     assert "Pin-Priority: 500" in pins[1]
+
+
+class Archives:
+    """Which archives have the security suite of the release; `asked` are the files that were asked for."""
+
+    def __init__(self, *archives: str) -> None:
+        self.present = {f"{archive}/dists/forky-security/InRelease" for archive in archives}
+        self.asked: list[str] = []
+
+    def __call__(self, url: str) -> bool:
+        self.asked.append(url)
+        return url in self.present
+
+
+BESIDE = "http://mirror.example/debian-security"
+
+
+def test_security_suite_takes_part_from_the_day_that_it_is_there() -> None:
+    beside = security_uri("http://mirror.example/debian/", Apt(""), Archives(BESIDE))
+    assert beside == f"{BESIDE}/"
+    *others, last = apt.sources("http://mirror.example/debian/", beside).split("\n\n")
+    assert "Suites: forky-security\nComponents: main non-free-firmware\n" in last and f"URIs: {beside}" in last
+    assert "\n\n".join(others) + "\n" == apt.sources("http://mirror.example/debian/")
+    # no pin names it, so a newer version wins
+    assert "security" not in apt.preferences()
+
+
+def test_build_without_a_security_suite_has_the_sources_of_before() -> None:
+    uri = "http://mirror.example/debian"
+    archives = Archives()
+    assert security_uri(uri, Apt(""), archives) is None
+    assert archives.asked == [f"{BESIDE}/dists/forky-security/InRelease"]
+    assert apt.files(uri, None) == apt.files(uri)
+    assert "security" not in apt.files(uri)[apt.SOURCES]
+    assert security_uri(None, Apt(LISTING), archives) is None
+
+
+def test_security_archive_of_the_host_comes_before_one_beside_the_archive() -> None:
+    own = "http://security.example/debian-security"
+    uri = "http://mirror.example/debian/"
+    assert security_uri(uri, Apt(LISTING), Archives(own, BESIDE)) == f"{own}/"
+    assert security_uri(uri, Apt(LISTING), Archives(BESIDE)) == f"{BESIDE}/"
+
+
+def test_chosen_archive_has_its_security_suite_beside_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(apt.OVERRIDE, "http://pool.example/debian")
+    host = Apt(LISTING)
+    archives = Archives("http://security.example/debian-security")
+    assert security_uri("http://pool.example/debian", host, archives) is None
+    assert host.calls == []
+
+
+def test_file_of_an_archive_is_asked_for_as_apt_reaches_it(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    (tmp_path / "InRelease").write_text("Codename: forky-security\n")
+    helper = tmp_path / "apt-helper"
+    helper.write_text('#!/bin/sh\nshift 5\ncp "${1#file:}" "$2"\n')
+    helper.chmod(0o755)
+    monkeypatch.setattr(apt, "HELPER", str(helper))
+    assert apt.has(f"file:{tmp_path}/InRelease")
+    assert not apt.has(f"file:{tmp_path}/none")
+    monkeypatch.setattr(apt, "HELPER", "/none/apt-helper")
+    assert not apt.has(f"file:{tmp_path}/InRelease")

@@ -16,6 +16,7 @@ REMEDIES = {
     "certificate": "millrace certificate show; then: systemctl restart {unit}",
     "checker": _AGAIN,
     "child-quota": "millrace share list; then: systemctl restart {unit}",
+    "confine": "Services run without their AppArmor profiles: restart the server; it keeps serving",
     "documents": "millrace update status; then restart the server: systemctl reboot",
     "drive": _DRIVES,
     "failures": _AGAIN,

@@ -25,7 +25,7 @@ Tables = Mapping[int, Sequence[int]]
 def file_rules(policy: Path) -> dict[str, Tables]:
     """Return the automaton of the file rules of each profile in a compiled policy, by the profile's name."""
     data, at = policy.read_bytes(), 0
-    found: dict[str, Tables] = {}
+    rules: dict[str, Tables] = {}
     name, opens = "", False
     while at < len(data):
         kind = data[at]
@@ -42,9 +42,9 @@ def file_rules(policy: Path) -> dict[str, Tables]:
         elif kind == BLOB:
             (length,) = struct.unpack_from("<I", data, at)
             # of the attachment, of everything else, of files: in this order
-            found[name] = _tables(data[at + 4 : at + 4 + length])
+            rules[name] = _tables(data[at + 4 : at + 4 + length])
             at += 4 + length
-    return found
+    return rules
 
 
 def allowed(rules: Tables, path: str) -> str:

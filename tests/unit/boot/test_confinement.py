@@ -96,13 +96,13 @@ def test_mount_daemon_writes_to_no_share_and_to_no_setting_of_the_kernel() -> No
 
 
 def test_policy_is_loaded_before_any_service_and_nobody_waits_for_its_success() -> None:
-    found = unit(UNIT)
+    service = unit(UNIT)
     assert (OWN / f"sysinit.target.wants/{UNIT}").is_symlink()
-    assert "sysinit.target" in names(found, "Before") and found["DefaultDependencies"] == ["no"]
+    assert "sysinit.target" in names(service, "Before") and service["DefaultDependencies"] == ["no"]
     # its sandbox covers /tmp and /var/tmp, which an earlier boot has not made yet
-    assert {"local-fs.target", "systemd-tmpfiles-setup.service"} <= names(found, "After")
-    assert found["CapabilityBoundingSet"] == ["CAP_MAC_ADMIN"]
-    assert found["ConditionSecurity"] == ["apparmor"]
+    assert {"local-fs.target", "systemd-tmpfiles-setup.service"} <= names(service, "After")
+    assert service["CapabilityBoundingSet"] == ["CAP_MAC_ADMIN"]
+    assert service["ConditionSecurity"] == ["apparmor"]
     for file in [*OWN.glob("millrace-*.*"), *ADDED.glob("*.d/*.conf")]:
         if file.is_file():
             assert f"Requires={UNIT}" not in file.read_text() and "AppArmorProfile=" not in file.read_text()

@@ -11,6 +11,8 @@ import struct
 _FIEMAP = 0xC020660B
 # fm_start, fm_length, fm_flags, fm_mapped_extents, fm_extent_count, fm_reserved
 _REQUEST = struct.Struct("=QQIIII")
+# fm_mapped_extents
+_COUNT = struct.Struct("=20xI")
 # fe_logical, fe_physical, fe_length, fe_reserved64, fe_flags, fe_reserved
 _EXTENT = struct.Struct("=QQQ16xI12x")
 _ALL = (1 << 64) - 1
@@ -49,17 +51,10 @@ def extents(descriptor: int) -> list[tuple[int, int, int]]:
 
     Neighbours are one extent, and what was never written is none. ExtentsUnknown: the file system does not say.
     """
-    mapped, start = list[tuple[int, int, int]](), 0
-    while True:
-        asked = bytearray(_REQUEST.pack(start, _ALL - start, _SYNC, 0, _AT_ONCE, 0) + bytes(_AT_ONCE * _EXTENT.size))
-        try:
-            fcntl.ioctl(descriptor, _FIEMAP, asked)
-        except OSError as error:
-            raise ExtentsUnknown from error
-        (count,) = struct.unpack_from("=20xI", asked)
-        flags = 0
-        for number in range(count):
-            offset, place, length, flags = _EXTENT.unpack_from(asked, _REQUEST.size + number * _EXTENT.size)
+    mapped, start, more = list[tuple[int, int, int]](), 0, True
+    while more:
+        batch = _mapped(descriptor, start)
+        for offset, place, length, flags in batch:
             if flags & _PLACELESS:
                 raise ExtentsUnknown
             start = offset + length
@@ -70,8 +65,19 @@ def extents(descriptor: int) -> list[tuple[int, int, int]]:
                 mapped.append((before[0], before[1], before[2] + length))
             else:
                 mapped.append((offset, place, length))
-        if not count or flags & _LAST:
-            return mapped
+        more = bool(batch) and not batch[-1][3] & _LAST
+    return mapped
+
+
+def _mapped(descriptor: int, start: int) -> list[tuple[int, int, int, int]]:
+    """Return the next extents of an open file from an offset on, as the kernel has them."""
+    asked = bytearray(_REQUEST.pack(start, _ALL - start, _SYNC, 0, _AT_ONCE, 0) + bytes(_AT_ONCE * _EXTENT.size))
+    try:
+        fcntl.ioctl(descriptor, _FIEMAP, asked)
+    except OSError as error:
+        raise ExtentsUnknown from error
+    (count,) = _COUNT.unpack_from(asked)
+    return [_EXTENT.unpack_from(asked, _REQUEST.size + number * _EXTENT.size) for number in range(count)]
 
 
 def _follows(before: tuple[int, int, int], offset: int, place: int) -> bool:
@@ -79,11 +85,9 @@ def _follows(before: tuple[int, int, int], offset: int, place: int) -> bool:
 
 
 def _equal(left: int, right: int) -> bool:
-    at = 0
-    while True:
+    at, same, more = 0, True, True
+    while same and more:
         ours, theirs = (os.pread(descriptor, _READ, at) for descriptor in (left, right))
-        if ours != theirs:
-            return False
-        if not ours:
-            return True
+        same, more = ours == theirs, bool(ours)
         at += len(ours)
+    return same

@@ -60,9 +60,10 @@ def alerts() -> AlertList:
     last = report()
     if last is None and not paths.health_file().exists():
         raise Failed("no health check has ended since this server was started; see systemctl status millrace-checker")
-    found = last.open if last else diff.difference([], read_model(paths.health_file(), Health)).open
-    known = _acknowledged() if last else [_of_this_boot(one, found) for one in _acknowledged()]
-    listed = [_listed(one, known) for one in sorted(found, key=lambda one: SEVERITY.index(one.level), reverse=True)]
+    opened = last.open if last else diff.difference([], read_model(paths.health_file(), Health)).open
+    known = _acknowledged() if last else [_of_this_boot(alert, opened) for alert in _acknowledged()]
+    worst_first = sorted(opened, key=lambda alert: SEVERITY.index(alert.level), reverse=True)
+    listed = [_listed(alert, known) for alert in worst_first]
     return AlertList(alerts=listed, waiting=sum(last.queued.values()) if last else 0)
 
 

@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import ClassVar
 
 import pytest
-from tests.unit.lifecycle.adopt.test_rebuilt import superblock
 
 from millrace.lifecycle.adopt import adopt, adopt_paths, search, text
 from millrace.lifecycle.adopt.model import SearchResult
@@ -19,6 +18,7 @@ from tests.fakes.commands import GOOD
 from tests.fakes.samples import EXTERNAL, external_pool, pool
 from tests.unit.lifecycle.adopt import states
 from tests.unit.lifecycle.adopt.finder import BAD_MOUNT, Finder
+from tests.unit.lifecycle.adopt.test_rebuilt_state import superblock
 
 UUID = pool().filesystem_uuid
 

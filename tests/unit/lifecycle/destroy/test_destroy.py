@@ -1,6 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """A pool is destroyed: exactly its drives are wiped, all of them or named, and the server is as one without a pool."""
 
+import errno
+import json
+import os
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
 import pytest
 
 from millrace.lifecycle.destroy import destroy, status, text
@@ -15,6 +21,7 @@ from millrace.system.errors import BadInput, Failed, Refused
 from millrace.system.jobs import kinds
 from millrace.system.mounts import mounted
 from millrace.system.run import Result
+from millrace.system.trees import nofollow
 from tests.fakes.drives.disks import Disk
 from tests.fakes.mounts import unmount_all
 from tests.unit.lifecycle.destroy.conftest import CLIENT, DestroyedServer
@@ -71,11 +78,11 @@ def test_pool_with_a_locked_snapshot_is_not_destroyed(server: DestroyedServer) -
         name="20261129T120000Z-manual",
         by="anna",
         at="2026-11-29T12:00:00+00:00",
-        until="2027-01-31T00:00:00+00:00",
+        until="2099-01-31T00:00:00+00:00",
         left=9,
     )
     write_model(top / kept_snapshots.RECORD, LockRecord(locks=[lock]))
-    with pytest.raises(Refused, match="is locked until 2027-01-31 00:00 UTC, as anna decided"):
+    with pytest.raises(Refused, match="is locked until 2099-01-31 00:00 UTC, as anna decided"):
         server.start()
     (top / kept_snapshots.RECORD).write_text("{")
     with pytest.raises(Refused, match="not known which snapshots are locked"):
@@ -83,6 +90,55 @@ def test_pool_with_a_locked_snapshot_is_not_destroyed(server: DestroyedServer) -
     # nobody but root removes this, and a pool that fails can still be destroyed
     (top / kept_snapshots.RECORD).unlink()
     assert status.status(server.run).obstacle is None
+
+
+@pytest.fixture
+def locked_pool(server: DestroyedServer) -> Path:
+    """A pool with the record of a lock that a server has yet to count for a year after its date; return the record."""
+    top = kept_snapshots.top("/srv/pool")
+    (top / "data/20261129T120000Z-manual").mkdir(parents=True)
+    top.chmod(0o700)
+    lock = {"share": "data", "name": "20261129T120000Z-manual", "by": "anna", "at": "2026-11-29T12:00:00+00:00"}
+    lock |= {"until": "2020-01-01T00:00:00+00:00", "left": 365 * 86400}
+    (top / kept_snapshots.RECORD).write_text(json.dumps({"schema_version": 1, "locks": [lock]}))
+    return top / kept_snapshots.RECORD
+
+
+def test_lock_is_shown_with_its_end_by_the_seconds_that_are_left(server: DestroyedServer, locked_pool: Path) -> None:
+    end = datetime.now(UTC) + timedelta(days=365)
+    with pytest.raises(Refused, match=f"is locked until {end:%Y-%m}-"):
+        server.start()
+    assert locked_pool.is_file()
+
+
+@pytest.mark.parametrize("damage", ["link", "mode", "EIO"])
+def test_record_of_locks_that_cannot_be_opened_keeps_the_pool(
+    server: DestroyedServer, locked_pool: Path, damage: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if damage == "link":
+        locked_pool.unlink()
+        locked_pool.symlink_to("/etc/passwd")
+    elif damage == "mode":
+        locked_pool.parent.chmod(0o777)
+    else:
+
+        def failing(where: Path, others: int = 0) -> None:
+            raise OSError(errno.EIO, os.strerror(errno.EIO), str(where))
+
+        monkeypatch.setattr(nofollow, "require_private", failing)
+    with pytest.raises(Refused, match="not known which snapshots are locked"):
+        server.start()
+
+
+def test_pool_that_failed_as_a_whole_can_be_destroyed(
+    server: DestroyedServer, locked_pool: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def failing(name: str | Path, *_: object, **__: object) -> None:
+        raise Failed(f"{name} cannot be opened: {os.strerror(errno.EIO)}")
+
+    monkeypatch.setattr(nofollow, "require_private", failing)
+    monkeypatch.setattr(nofollow, "directory", failing)
+    assert locked_pool.is_file() and status.status(server.run).obstacle is None
 
 
 def test_missing_drive_is_named_and_left(server: DestroyedServer) -> None:

@@ -85,6 +85,7 @@ def nas(appliance: Appliance, monkeypatch: pytest.MonkeyPatch) -> Nas:
         *JOBS,
         "xfs_quota -x -c report?-p?-n?-N?-i /srv/pool",
         "systemctl start --no-block millrace-cleanup@snapshot.service",
+        "timedatectl show --property=NTP --property=NTPSynchronized",
     )
     set_share("data", {"comment": "all of it"}, appliance.server)
     top = appliance.root / "srv/pool/data"

@@ -1,10 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """Removals that wait and can be cancelled, and locks that no administrator and no clock ends before their date."""
 
+import errno
 import json
 import os
+from collections.abc import Sequence
+from contextlib import AbstractContextManager
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 
 import pytest
 
@@ -17,7 +21,9 @@ from millrace.serve.config import store
 from millrace.serve.share import kept_snapshots
 from millrace.serve.share import server as share_server
 from millrace.serve.share.server import ShareServer
-from millrace.system.errors import BadInput, Refused
+from millrace.system.errors import BadInput, Failed, Refused
+from millrace.system.run import Result
+from millrace.system.trees import nofollow
 from tests.unit.protect.snapshot.conftest import Nas
 
 NAME = "20261129T120000Z-manual"
@@ -93,7 +99,8 @@ def test_clock_that_is_set_ahead_hastens_no_removal_and_ends_no_lock(
     snapshot_remove.lock(f"data@{second}", "2026-12-01", server, hands.clock)
     hands.now += timedelta(days=3650)
     assert upkeep(server, hands) == [] and is_there()
-    with pytest.raises(Refused, match="is locked until 2026-12-01 00:00 UTC"):
+    # by that clock the seconds that are left end a day and a half after now
+    with pytest.raises(Refused, match="is locked until 2036-11-28 00:00 UTC"):
         snapshot_remove.order(f"data@{second}", None, server, hands.clock)
 
 
@@ -150,6 +157,90 @@ def test_lock_only_gets_longer(server: ShareServer, hands: Hands) -> None:
     hands.now = datetime(2027, 2, 1, tzinfo=UTC)
     snapshot_remove.lock(AT, "2027-02-02", server, hands.clock)
     assert kept_removals.read(POOL, hands.clock).locks[0].left == left
+
+
+def test_lock_by_a_clock_that_was_behind_is_shown_with_its_end(nas: Nas, server: ShareServer, hands: Hands) -> None:
+    hands.now = datetime(2017, 12, 5, tzinfo=UTC)
+    snapshot_remove.lock(AT, "2026-12-05", server, hands.clock)
+    hands.now = datetime(2026, 11, 29, tzinfo=UTC)
+    with pytest.raises(Refused, match="is locked until 2035-11-29"):
+        snapshot_remove.order(AT, None, server, hands.clock)
+    assert snapshot_remove.lock(AT, "2026-12-06", server, hands.clock).until.startswith("2035-11-29")
+    listed = row(nas).lock
+    assert listed is not None and listed.until > f"{datetime.now(UTC) + timedelta(days=3000):%Y}"
+
+
+def test_lock_is_refused_while_the_clock_is_not_synchronised(server: ShareServer, hands: Hands) -> None:
+    def unsynchronised(argv: Sequence[str], stdin: str | None = None) -> Result:
+        return Result(0, "NTP=yes\nNTPSynchronized=no\n", "") if argv[0] == "timedatectl" else server.run(argv, stdin)
+
+    with pytest.raises(Refused, match="not synchronised yet"):
+        snapshot_remove.lock(AT, "2027-01-31", replace(server, run=unsynchronised), hands.clock)
+    assert kept_removals.read(POOL, hands.clock).locks == []
+
+
+@pytest.fixture
+def failing_drive(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """The error with which the directory of the snapshot is opened from then on, once there is one in the list."""
+    errors = list[int]()
+    opened = nofollow.directory
+
+    def directory(name: str | Path, at: int | None = None) -> AbstractContextManager[int]:
+        if errors and name == NAME:
+            error = OSError(errors[0], os.strerror(errors[0]))
+            raise Failed(f"{name} cannot be opened: {error.strerror}") from error
+        return opened(name, at)
+
+    monkeypatch.setattr(nofollow, "directory", directory)
+    return errors
+
+
+@pytest.mark.parametrize("error", [errno.EIO, errno.EMFILE])
+def test_error_of_the_drive_ends_no_lock(
+    server: ShareServer, hands: Hands, failing_drive: list[int], error: int
+) -> None:
+    snapshot_remove.lock(AT, "2027-01-31", server, hands.clock)
+    failing_drive.append(error)
+    hands.run(1)
+    upkeep(server, hands)
+    failing_drive.clear()
+    assert [lock.name for lock in kept_removals.read(POOL, hands.clock).locks] == [NAME]
+
+
+@pytest.mark.parametrize("list_of", ["removals", "locks"])
+def test_time_beyond_all_clocks_in_the_record_is_refused(nas: Nas, server: ShareServer, list_of: str) -> None:
+    at = "2026-11-29T12:00:00+00:00"
+    entry = {"share": "data", "name": NAME, "by": "x", "at": at, "left": 10**15}
+    record = {"schema_version": 1, list_of: [entry | {"due" if list_of == "removals" else "until": at}]}
+    (nas.snapshots.top / kept_snapshots.RECORD).write_text(json.dumps(record))
+    with pytest.raises(Refused, match="the record of locks cannot be read"):
+        snapshot_remove.carry_out(server, RemovalClock())
+    assert is_there()
+
+
+def test_removal_is_cancelled_on_a_full_pool(
+    server: ShareServer, hands: Hands, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    snapshot_remove.order(AT, None, server, hands.clock)
+
+    def full(path: Path, *_: object) -> bool:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(path))
+
+    with monkeypatch.context() as patch:
+        patch.setattr(kept_removals, "write_model", full)
+        snapshot_remove.keep(AT, server, hands.clock)
+        hands.run(100)
+        with pytest.raises(OSError, match="No space left"):
+            upkeep(server, hands)
+        assert is_there() and COUNTS.read().removals == []
+    # the pool takes the record again
+    assert upkeep(server, hands) == [] and is_there() and kept_removals.KEPT.get() is None
+    assert snapshot_remove.order(AT, None, server, hands.clock).name == NAME
+
+
+def test_full_pool_names_the_waiting_time_of_a_removal() -> None:
+    remedy = snapshot_remove.remedy()
+    assert "waits for 24 hours" in remedy and "millrace policy set snapshots.removal_delay=HOURS" in remedy
 
 
 @pytest.mark.parametrize("until", ["yesterday", "2026-11-01", "2040-01-01", ""])

@@ -20,6 +20,7 @@ from millrace.serve.config import store
 from millrace.serve.config.schedule import SnapshotSchedule
 from millrace.serve.share import kept_snapshots
 from millrace.serve.share import server as share_server
+from millrace.serve.share.edit import create_shares
 from millrace.serve.share.server import ShareServer
 from millrace.system.errors import BadInput, Refused
 from millrace.system.run import Result
@@ -140,6 +141,7 @@ def test_full_pool_makes_no_snapshot_and_says_so(nas: Nas, server: ShareServer, 
     nas.space.free = 5
     [said] = upkeep(server, lambda: clock.now)
     assert "a full pool makes no snapshot" in said and names(nas) == []
+    assert "whose removal waits for 24 hours" in said
     record = RECORD.read().last("data")
     assert record is not None and record.problem is not None
 
@@ -292,11 +294,33 @@ def test_ordered_removal_is_carried_out_by_the_upkeep(
     assert "is removed, as" in said and names(nas) == [] and COUNTS.read().removals == []
 
 
+def test_removal_that_is_due_behind_a_long_snapshot_is_carried_out(
+    nas: Nas, server: ShareServer, systemd: Systemd, clock: Clock
+) -> None:
+    manual = nas.made()
+    create_shares(["more"], {}, nas.appliance.server)
+    for share in ("data", "more"):
+        set_schedule(share, {"daily": 2}, False, False, lambda: server)
+    uptime = 60.0
+    snapshot_remove.order(f"data@{manual.name}", None, server, RemovalClock(lambda: clock.now, lambda: uptime))
+    work = systemd.run
+
+    def slow() -> None:
+        nonlocal uptime
+        work()
+        uptime += 25 * 3600
+
+    systemd.run = slow
+    said = upkeep(server, lambda: clock.now, lambda: uptime)
+    removed = [line for line in said if line.startswith(f"data@{manual.name} is removed, as")]
+    assert len(removed) == 1 and manual.name not in names(nas)
+
+
 def test_record_that_cannot_be_read_keeps_no_snapshot_from_being_made(
     nas: Nas, server: ShareServer, clock: Clock
 ) -> None:
     scheduled(server, hourly=2)
-    nas.snapshots.top.mkdir(mode=0o700)
+    nas.snapshots.top.mkdir(mode=0o700, exist_ok=True)
     (nas.snapshots.top / kept_snapshots.RECORD).write_text("{")
     said = upkeep(server, lambda: clock.now)
     assert len(names(nas)) == 1 and "the record of locks cannot be read" in said[0]
@@ -337,6 +361,21 @@ def test_clock_that_is_not_known_makes_and_thins_nothing(
     record = RECORD.read().last("data")
     assert names(nas) == before and "the clock is not synchronised" in said
     assert record is not None and (record.problem is not None) is problem
+
+
+@pytest.mark.parametrize("fate", ["locked", "removed"])
+def test_snapshot_ahead_that_nobody_can_remove_now_leaves_no_doubt(
+    nas: Nas, server: ShareServer, held: Callable[[int], list[str]], systemd: Systemd, clock: Clock, fate: str
+) -> None:
+    [before] = held(1)
+    if fate == "locked":
+        snapshot_remove.lock(f"data@{before}", f"{clock.now + timedelta(days=40):%Y-%m-%d}", server)
+    else:
+        snapshot_remove.order(f"data@{before}", None, server)
+    systemd.ntp = "NTP=yes\nNTPSynchronized=no\n"
+    clock.forward(days=-1)
+    [said] = upkeep(server, lambda: clock.now, lambda: 90_000)
+    assert said.endswith("is made") and len(names(nas)) == 2
 
 
 @pytest.mark.parametrize(

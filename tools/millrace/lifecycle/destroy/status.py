@@ -3,6 +3,7 @@
 
 import os
 from collections.abc import Sequence
+from datetime import UTC, datetime
 
 from millrace.inventory.present import present
 from millrace.lifecycle.destroy.destroy_job import JOB
@@ -21,11 +22,13 @@ from millrace.storage.record.pool_file import known_pool
 from millrace.system import ages, paths, sysfs
 from millrace.system.command import command
 from millrace.system.errors import BadInput, Failed
+from millrace.system.files import describe
 from millrace.system.jobs import pairs
 from millrace.system.jobs.kinds import BY_NAME, JobName
 from millrace.system.mounts import mounted
 from millrace.system.run import Runner
 from millrace.system.text import moment, one_line
+from millrace.system.trees import nofollow
 from millrace.system.units import states
 
 ENDED: Sequence[JobName] = (
@@ -87,15 +90,23 @@ def _locked(pool: Pool) -> str | None:
     point = pool.filesystem.mountpoint
     try:
         locks = kept_snapshots.locks(point) if mounted(point) is not None else []
-    except BadInput as error:
-        return f"it is not known which snapshots are locked: {error}"
-    except Failed:
-        return None
-    last = max(locks, key=lambda lock: ages.when(lock.until), default=None)
+    except (BadInput, Failed, OSError) as error:
+        return f"it is not known which snapshots are locked: {describe(error)}" if _opens(point) else None
+    now = datetime.now(UTC)
+    last = max(locks, key=lambda lock: ages.when(lock.end(now)), default=None)
     if last is None:
         return None
-    by = one_line(last.by)
-    return f"snapshot {last.share}@{last.name} is locked until {moment(last.until)}, as {by} decided: wait until then"
+    end, by = moment(last.end(now)), one_line(last.by)
+    return f"snapshot {last.share}@{last.name} is locked until {end}, as {by} decided: wait until then"
+
+
+def _opens(mountpoint: str) -> bool:
+    # a pool that has failed as a whole can be destroyed, as nothing on it can be read again
+    try:
+        with nofollow.directory(paths.ROOT / mountpoint.lstrip("/")):
+            return True
+    except Failed:
+        return False
 
 
 def in_use(clients: Sequence[ClientSession], volumes: Sequence[DestroyedVolume], jobs: Sequence[JobName]) -> str | None:

@@ -19,14 +19,13 @@ from millrace.protect.snapshot.snapshot_model import OrderedRemoval
 from millrace.protect.snapshot.snapshot_schedule import stamp
 from millrace.protect.snapshot.snapshot_schedule_model import FloorRemoval
 from millrace.serve.share import kept_snapshots
-from millrace.serve.share.kept_snapshots import RECORD, NamedSnapshot, SnapshotLock
+from millrace.serve.share.kept_snapshots import DRIFT, RECORD, NamedSnapshot, SnapshotLock
 from millrace.system import ages, locks, paths
 from millrace.system.boot import boot_id
 from millrace.system.documents import Contract, Count, write_model
 from millrace.system.errors import LaterRelease, MillraceError, Refused
-
-DRIFT = timedelta(minutes=2)
-"""By so much the time of a removal may be off before it is computed again: what is shown of it does not flicker."""
+from millrace.system.jobs import job_paths
+from millrace.system.jobs.job import Document
 
 
 class RemovalRecord(Contract):
@@ -56,6 +55,17 @@ class RemovalRecord(Contract):
         return self.model_copy(update={"removals": kept})
 
 
+class KeptSnapshots(Contract):
+    """Removals that were cancelled, as they were ordered."""
+
+    schema_version: Literal[1] = 1
+    removals: list[OrderedRemoval]
+
+
+KEPT = Document(job_paths.snapshot_kept_file, KeptSnapshots)
+"""Cancelled removals that a full pool has still in its record, until it takes another one."""
+
+
 @dataclass(frozen=True)
 class RemovalClock:
     """The clock, the seconds for which this server runs, and the id of its boot."""
@@ -73,8 +83,8 @@ def alone() -> AbstractContextManager[None]:
 def read(mountpoint: str, clock: RemovalClock) -> RemovalRecord:
     """Return the record as of now. Refused: it cannot be read, and what to do; until then nothing is removed."""
     try:
-        kept = kept_snapshots.read_record(mountpoint, RemovalRecord) or RemovalRecord()
-        return _counted(kept, mountpoint, clock)
+        record = kept_snapshots.read_record(mountpoint, RemovalRecord) or RemovalRecord()
+        return _counted(_without_kept(record), mountpoint, clock)
     except LaterRelease as error:
         raise Refused(f"no snapshot is removed: {error}") from error
     except MillraceError as error:
@@ -95,6 +105,20 @@ def write(mountpoint: str, record: RemovalRecord) -> None:
     # without anything to count down, the upkeep writes nothing to the pool
     if record.removals or record.locks or same != before:
         write_model(kept_snapshots.top(mountpoint) / RECORD, record, 0o600)
+    KEPT.remove()
+
+
+def cancel(mountpoint: str, removal: OrderedRemoval, record: RemovalRecord) -> None:
+    """Cancel a removal of the record, also on a full pool, which takes no new record; callers hold its lock.
+
+    The cancellation is kept in /run then, until the pool takes the record. It does not survive a restart before that.
+    BadInput, Failed: the record of before cannot be read.
+    """
+    try:
+        write(mountpoint, record.without(removal.share, removal.name))
+    except OSError:
+        before = KEPT.get()
+        KEPT.write(KeptSnapshots(removals=[*(before.removals if before is not None else []), removal]), 0o600)
 
 
 def keep_floor(mountpoint: str, removal: FloorRemoval | None) -> None:
@@ -102,6 +126,13 @@ def keep_floor(mountpoint: str, removal: FloorRemoval | None) -> None:
     with alone():
         kept = read(mountpoint, RemovalClock())
         write(mountpoint, kept.model_copy(update={"floor": removal}))
+
+
+def _without_kept(record: RemovalRecord) -> RemovalRecord:
+    kept = KEPT.get()
+    cancelled = [(each.share, each.name, each.at) for each in kept.removals] if kept is not None else []
+    removals = [each for each in record.removals if (each.share, each.name, each.at) not in cancelled]
+    return record.model_copy(update={"removals": removals})
 
 
 def _counted(record: RemovalRecord, mountpoint: str, clock: RemovalClock) -> RemovalRecord:

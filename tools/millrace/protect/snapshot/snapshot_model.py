@@ -7,7 +7,7 @@ from pydantic import Field, field_validator
 
 from millrace.serve.clone.clone_model import Clone, CloneProgress
 from millrace.serve.config.choices import ShareType
-from millrace.serve.share.kept_snapshots import NamedSnapshot, SnapshotLock
+from millrace.serve.share.kept_snapshots import NamedSnapshot, SecondsLeft, SnapshotLock
 from millrace.system import ages
 from millrace.system.documents import Contract, Count
 
@@ -94,7 +94,7 @@ class OrderedRemoval(NamedSnapshot):
 
     by: str
     at: str
-    left: Count
+    left: SecondsLeft
     due: str
 
     @field_validator("due")

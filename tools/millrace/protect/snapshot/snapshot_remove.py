@@ -14,18 +14,18 @@ from millrace.protect.snapshot.snapshot_model import OrderedRemoval, SnapshotKep
 from millrace.protect.snapshot.snapshot_schedule import stamp
 from millrace.protect.snapshot.snapshot_store import SnapshotStore
 from millrace.serve.clone import clone_job, clone_place
-from millrace.serve.share.kept_snapshots import SnapshotLock
+from millrace.serve.share.kept_snapshots import LONGEST, SnapshotLock
 from millrace.serve.share.server import ShareServer
 from millrace.system import ages
 from millrace.system.command import command
 from millrace.system.errors import BadInput, MillraceError, Refused
 from millrace.system.files import describe
+from millrace.system.run import Runner
 from millrace.system.text import moment, one_line, shown
 from millrace.system.users import invoking_user, only_root
 
+UNSYNCHRONISED = "the clock is not synchronised yet: timedatectl timesync-status"
 CLEANUP = "millrace-cleanup@snapshot.service"
-LONGEST = timedelta(days=3660)
-"""A lock is for ten years at most: nobody can end one before its date."""
 
 
 def remove(text: str, server: ShareServer) -> None:
@@ -34,10 +34,10 @@ def remove(text: str, server: ShareServer) -> None:
     BadInput: `text` names none. Refused: there is none, it is locked, or a clone of it is under way.
     """
     only_root()
-    snapshots = _store(server)
+    snapshots, clock = _store(server), RemovalClock()
     share, name = _whole(text, snapshots)
     with kept_removals.alone():
-        _remove(share, name, kept_removals.read(snapshots.mountpoint, RemovalClock()), server)
+        _remove(share, name, kept_removals.read(snapshots.mountpoint, clock), server, clock)
 
 
 def order(text: str, hours: int | None, server: ShareServer, clock: RemovalClock | None = None) -> SnapshotRemoval:
@@ -56,7 +56,7 @@ def order(text: str, hours: int | None, server: ShareServer, clock: RemovalClock
     due = stamp(now + timedelta(seconds=seconds))
     with kept_removals.alone():
         record = kept_removals.read(snapshots.mountpoint, clock)
-        _refuse_locked(share, name, record)
+        _refuse_locked(share, name, record, now)
         if (before := record.removal(share, name)) is not None:
             raise Refused(
                 f"{share}@{name} will be removed at {moment(before.due)}: {one_line(before.by)} ordered it; to keep "
@@ -71,9 +71,9 @@ def order(text: str, hours: int | None, server: ShareServer, clock: RemovalClock
 
 
 def keep(text: str, server: ShareServer, clock: RemovalClock | None = None) -> SnapshotKept:
-    """Cancel the removal of a snapshot. BadInput, Refused: there is no such snapshot, or none is ordered.
+    """Cancel the removal of a snapshot, also on a full pool. BadInput, Refused: there is none, or none is ordered.
 
-    OSError: the pool fails.
+    OSError: the snapshots cannot be listed.
     """
     only_root()
     snapshots = _store(server)
@@ -83,7 +83,7 @@ def keep(text: str, server: ShareServer, clock: RemovalClock | None = None) -> S
         ordered = record.removal(share, name)
         if ordered is None:
             raise Refused(f"nobody has ordered the removal of {share}@{name}: nothing was changed")
-        kept_removals.write(snapshots.mountpoint, record.without(share, name))
+        kept_removals.cancel(snapshots.mountpoint, ordered, record)
     snapshot_counts.write(snapshots.mountpoint)
     return SnapshotKept(share=share, name=name, by=ordered.by)
 
@@ -91,12 +91,17 @@ def keep(text: str, server: ShareServer, clock: RemovalClock | None = None) -> S
 def lock(text: str, until: str, server: ShareServer, clock: RemovalClock | None = None) -> SnapshotLocked:
     """Lock a snapshot until a date, or for longer than before; an ordered removal is cancelled.
 
-    BadInput: `until` is no date to come. Refused: there is no such snapshot, or it is locked for longer. OSError: the
-    pool fails.
+    BadInput: `until` is no date to come. Refused: there is no such snapshot, it is locked for longer, or the clock is
+    not synchronised yet: one that is behind makes a lock of years. OSError: the pool fails.
     """
     only_root()
     snapshots, clock = _store(server), clock or RemovalClock()
     share, name = _whole(text, snapshots)
+    if is_unsynchronised(server.run):
+        raise Refused(
+            f"{UNSYNCHRONISED}; a lock waits until it is, as nobody can end one; without a time server, set the clock "
+            "by hand: timedatectl set-ntp false; timedatectl set-time 'YYYY-MM-DD hh:mm:ss'"
+        )
     at, now = _date(until), clock.now()
     span = at - now
     if span <= timedelta():
@@ -109,7 +114,7 @@ def lock(text: str, until: str, server: ShareServer, clock: RemovalClock | None 
         record = kept_removals.read(snapshots.mountpoint, clock)
         before = record.lock(share, name)
         if before is not None and ages.when(before.until) >= at:
-            raise Refused(f"{share}@{name} is locked until {moment(before.until)} already: a lock only gets longer")
+            raise Refused(f"{share}@{name} is locked until {moment(before.end(now))} already: a lock only gets longer")
         left = max(int(span.total_seconds()) + 1, before.left if before is not None else 0)
         made = SnapshotLock(share=share, name=name, by=invoking_user(), at=stamp(now), until=stamp(at), left=left)
         locks = [*(each for each in record.locks if each is not before), made]
@@ -117,7 +122,7 @@ def lock(text: str, until: str, server: ShareServer, clock: RemovalClock | None 
         kept_removals.write(snapshots.mountpoint, after)
     snapshot_counts.write(snapshots.mountpoint)
     cancelled = record.removal(share, name) is not None
-    return SnapshotLocked(share=share, name=name, until=made.until, cancelled=cancelled)
+    return SnapshotLocked(share=share, name=name, until=made.end(now), cancelled=cancelled)
 
 
 def carry_out(server: ShareServer, clock: RemovalClock) -> list[str]:
@@ -130,7 +135,7 @@ def carry_out(server: ShareServer, clock: RemovalClock) -> list[str]:
         record = kept_removals.read(snapshots.mountpoint, clock)
         for each in [each for each in record.removals if not each.left]:
             try:
-                _remove(each.share, each.name, record, server)
+                _remove(each.share, each.name, record, server, clock)
             except (MillraceError, OSError) as error:
                 # it is being read, or the pool fails, and it stays due
                 done.append(f"{each.share}@{each.name} is not removed yet: {describe(error)}")
@@ -141,9 +146,25 @@ def carry_out(server: ShareServer, clock: RemovalClock) -> list[str]:
     return done
 
 
-def _remove(share: str, name: str, record: RemovalRecord, server: ShareServer) -> None:
+def is_unsynchronised(run: Runner) -> bool:
+    """Whether a time client is on and has not synchronised the clock yet; without one it is the administrator's."""
+    said = run(["timedatectl", "show", "--property=NTP", "--property=NTPSynchronized"])
+    return said.status == 0 and {"NTP=yes", "NTPSynchronized=no"} <= set(said.out.split())
+
+
+def remedy() -> str:
+    """Return how removed snapshots make room, as the end of a sentence: an ordered removal waits."""
+    hours = policy_in_force.in_force().snapshots.removal_delay
+    wait = "an hour" if hours == 1 else f"{hours} hours"
+    return (
+        f"older snapshots (millrace snapshot list), whose removal waits for {wait}; to order it for a shorter time: "
+        "millrace policy set snapshots.removal_delay=HOURS"
+    )
+
+
+def _remove(share: str, name: str, record: RemovalRecord, server: ShareServer, clock: RemovalClock) -> None:
     """Take a snapshot from its place. Refused: it is locked, or is being read. OSError, Failed: the pool fails."""
-    _refuse_locked(share, name, record)
+    _refuse_locked(share, name, record, clock.now())
     order = clone_job.ORDER.get()
     if order is not None and clone_job.JOB.runs(server.run):
         cloned = clone_place.parse(order.source)
@@ -158,10 +179,10 @@ def _remove(share: str, name: str, record: RemovalRecord, server: ShareServer) -
     server.run(["systemctl", "start", "--no-block", CLEANUP])
 
 
-def _refuse_locked(share: str, name: str, record: RemovalRecord) -> None:
+def _refuse_locked(share: str, name: str, record: RemovalRecord, now: datetime) -> None:
     if (lock := record.lock(share, name)) is not None:
-        by = one_line(lock.by)
-        raise Refused(f"{share}@{name} is locked until {moment(lock.until)}, as {by} decided: nothing was changed")
+        end, by = moment(lock.end(now)), one_line(lock.by)
+        raise Refused(f"{share}@{name} is locked until {end}, as {by} decided: nothing was changed")
 
 
 def _whole(text: str, snapshots: SnapshotStore) -> tuple[str, str]:

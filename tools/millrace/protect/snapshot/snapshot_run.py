@@ -11,7 +11,7 @@ from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
-from millrace.protect.snapshot import snapshot_counts, snapshot_job
+from millrace.protect.snapshot import snapshot_counts, snapshot_job, snapshot_remove
 from millrace.protect.snapshot.snapshot_job import JOB, ORDER, SnapshotWriter
 from millrace.protect.snapshot.snapshot_model import SnapshotManifest, SnapshotOrder, kind_of
 from millrace.protect.snapshot.snapshot_store import NEW, SnapshotStore
@@ -228,14 +228,14 @@ def refuse_full(order: SnapshotOrder, counted: Tally, mountpoint: str, floor: in
     free = pool.f_bavail * pool.f_frsize - needed(counted)
     if free * 100 < pool.f_blocks * pool.f_frsize * floor:
         raise Refused(
-            f"less than {floor} % of the pool would be free with a snapshot of {order.share}: remove files, or older "
-            "snapshots (millrace snapshot list)"
+            f"less than {floor} % of the pool would be free with a snapshot of {order.share}: remove files, or "
+            f"{snapshot_remove.remedy()}"
         )
     # a file system without a limit of inodes has 0 of them
     if (pool.f_favail - counted.entries) * 100 < pool.f_files * floor:
         raise Refused(
             f"less than {floor} % of the inodes of the pool would be free with a snapshot of {order.share}: remove "
-            "files, or older snapshots (millrace snapshot list)"
+            f"files, or {snapshot_remove.remedy()}"
         )
 
 
@@ -250,8 +250,8 @@ def _require_floor(order: SnapshotOrder, mountpoint: str, floor: int) -> None:
     if blocks or inodes:
         raise Refused(
             f"less than {floor} % of {'the pool' if blocks else 'the inodes of the pool'} was free while {order.share} "
-            "was taken: its clients write too much now; try again later, or remove older snapshots (millrace snapshot "
-            "list)"
+            "was taken: its clients write too much now; try again later, or remove "
+            f"{snapshot_remove.remedy()}"
         )
 
 

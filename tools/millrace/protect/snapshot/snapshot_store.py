@@ -73,14 +73,21 @@ class SnapshotStore:
         return manifest
 
     def listed(self, config: Config, share: str | None) -> SnapshotList:
-        """Return all snapshots, or those of one share, with what is to be removed or locked. OSError: as `rows`."""
+        """Return all snapshots, or those of one share, with what is to be removed or locked. OSError: as `rows`.
+
+        `until` of a lock is when it ends: later than its date where the server was off, or its clock was wrong.
+        """
+        clock = RemovalClock()
         try:
-            record, problem = kept_removals.read(self.mountpoint, RemovalClock()), None
+            record, problem = kept_removals.read(self.mountpoint, clock), None
         except Refused as refused:
             record, problem = RemovalRecord(), str(refused)
+        locks = {
+            (lock.share, lock.name): lock.model_copy(update={"until": lock.end(clock.now())}) for lock in record.locks
+        }
         rows = [
             row.model_copy(
-                update={"removal": record.removal(row.share, row.name), "lock": record.lock(row.share, row.name)}
+                update={"removal": record.removal(row.share, row.name), "lock": locks.get((row.share, row.name))}
             )
             for row in self.rows(config, share)
         ]

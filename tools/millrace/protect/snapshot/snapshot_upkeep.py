@@ -34,7 +34,6 @@ from millrace.system.users import only_root
 ALREADY = "the upkeep of snapshots is running: systemctl status millrace-cleanup@schedule.service"
 SETTLING = 3600.0
 """Seconds after a start for which a clock that is not synchronised is not believed: a time client corrects it soon."""
-UNSYNCHRONISED = "the clock is not synchronised yet: timedatectl timesync-status"
 
 
 def upkeep(
@@ -50,11 +49,14 @@ def upkeep(
     only_root()
     with locks.held(paths.run_dir() / "snapshot/upkeep.lock", ALREADY):
         _begin(server, now())
-        done = _ordered(server, RemovalClock(now, uptime))
+        clock = RemovalClock(now, uptime)
+        done = _ordered(server, clock)
         removed, held = _hold(server, now(), snapshot_thin.MOST)
         done += held
         doubt = _doubt(server, now(), uptime())
         for name in [share.name for share in store.load().shares if share.snapshots is not None]:
+            # snapshots before it may have taken hours
+            done += [line for line in _ordered(server, clock) if line not in done]
             try:
                 done += _share(name, server, now, doubt)
             except (MillraceError, OSError) as error:
@@ -88,17 +90,18 @@ def _doubt(server: ShareServer, now: datetime, uptime: float) -> MillraceError |
 
     A clock that a time client synchronised is right, and one without a time client is the administrator's.
     """
-    said = server.run(["timedatectl", "show", "--property=NTP", "--property=NTPSynchronized"])
-    if said.status != 0 or not {"NTP=yes", "NTPSynchronized=no"} <= set(said.out.split()):
+    if not snapshot_remove.is_unsynchronised(server.run):
         return None
-    rows = SnapshotStore(server.pool.filesystem.mountpoint).rows(store.load(), None)
-    ahead = next((f"{row.share}@{row.name}" for row in rows if is_ahead(row.name, now)), None)
+    rows = SnapshotStore(server.pool.filesystem.mountpoint).listed(store.load(), None).snapshots
+    # nobody can remove a locked one, and an ordered removal takes its time
+    removable = [row for row in rows if row.lock is None and row.removal is None]
+    ahead = next((f"{row.share}@{row.name}" for row in removable if is_ahead(row.name, now)), None)
     if ahead is not None:
         return Failed(
             f"the clock is not synchronised, and the time of snapshot {ahead} has yet to come: synchronise the clock "
             "(timedatectl timesync-status), or remove that snapshot if the clock is right now"
         )
-    return Refused(UNSYNCHRONISED) if uptime < SETTLING else None
+    return Refused(snapshot_remove.UNSYNCHRONISED) if uptime < SETTLING else None
 
 
 def _share(name: str, server: ShareServer, now: Callable[[], datetime], doubt: MillraceError | None) -> list[str]:
@@ -151,7 +154,7 @@ def _require_free(mountpoint: str) -> None:
     if not snapshot_thin.has_free(floor, mountpoint):
         raise Failed(
             f"less than {floor} % of the pool or of its inodes is free (policy: snapshots.free), and a full pool makes "
-            "no snapshot: remove files, or older snapshots (millrace snapshot list)"
+            f"no snapshot: remove files, or {snapshot_remove.remedy()}"
         )
 
 

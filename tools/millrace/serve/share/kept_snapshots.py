@@ -4,18 +4,20 @@
 The writer of drives that were adopted decided what is there: no link is followed, and nothing but a file is read.
 """
 
+import errno
 import os
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Literal, Self, TypeVar
+from typing import Annotated, Literal, Self, TypeVar
 
 from pydantic import BaseModel, Field, field_validator, model_validator
 
 from millrace.serve.config.choices import ShareType
 from millrace.system import ages, paths
 from millrace.system.command import command
-from millrace.system.documents import Contract, Count, parse_model
+from millrace.system.documents import Contract, parse_model
 from millrace.system.errors import BadInput, Failed
 from millrace.system.names import share_name, snapshot_name
 from millrace.system.trees import nofollow
@@ -30,6 +32,15 @@ LARGEST = 64 << 20
 """Bytes of a manifest, or of the record, at most: a manifest has 1000 names of files."""
 SNAPSHOT_TREE = "tree"
 """The directory in that of a snapshot that has what the share held."""
+LONGEST = timedelta(days=3660)
+"""A lock is for ten years at most: nobody can end one before its date."""
+DRIFT = timedelta(minutes=2)
+"""By so much the time of a removal or a lock may be off before it is computed again: what is shown does not flicker."""
+GONE = (errno.ENOENT, errno.ENOTDIR, errno.ELOOP)
+"""Errors that prove that a snapshot is not there; a drive that fails returns others."""
+
+# more is from no server: no clock has a time so far ahead
+SecondsLeft = Annotated[int, Field(ge=0, le=int(LONGEST.total_seconds()) + 1)]
 
 
 class SnapshotOrigin(Contract):
@@ -63,7 +74,7 @@ class SnapshotLock(NamedSnapshot):
     by: str
     at: str
     until: str
-    left: Count
+    left: SecondsLeft
 
     @field_validator("until")
     @classmethod
@@ -71,6 +82,13 @@ class SnapshotLock(NamedSnapshot):
         """Verify the time until which it is locked. ValueError: it is none."""
         ages.when(until)
         return until
+
+    def end(self, now: datetime) -> str:
+        """Return when it ends at the earliest, ISO 8601 in UTC: `until`, or later by what is left of its seconds."""
+        counted = now + timedelta(seconds=self.left)
+        if counted - ages.when(self.until) <= DRIFT:
+            return self.until
+        return counted.astimezone(UTC).isoformat(timespec="seconds")
 
 
 class LockRecord(Contract):
@@ -109,12 +127,15 @@ def project_of(share: str, name: str, mountpoint: str) -> int | None:
 
 
 def exists(share: str, name: str, mountpoint: str) -> bool:
-    """Whether a share has a snapshot of this name: a directory, no link to one."""
+    """Whether a share has a snapshot of this name: a directory, no link to one.
+
+    Where a drive fails it counts as one that exists: an error of the pool ends no lock and no removal.
+    """
     try:
         with opened(mountpoint, share, name):
             return True
-    except Failed:
-        return False
+    except Failed as error:
+        return not (isinstance(error.__cause__, OSError) and error.__cause__.errno in GONE)
 
 
 def read_manifest(share: str, name: str, mountpoint: str, kind: type[Model]) -> Model:

@@ -106,6 +106,11 @@ def snapshot_schedule_file() -> Path:
     return paths.run_dir() / "snapshot/schedule.json"
 
 
+def snapshot_kept_file() -> Path:
+    """Which removals of snapshots were cancelled while the pool was full."""
+    return paths.run_dir() / "snapshot/kept.json"
+
+
 def permissions_order_file() -> Path:
     """The share in which millrace-permissions.service is to set permissions."""
     return paths.run_dir() / "permissions/order.json"

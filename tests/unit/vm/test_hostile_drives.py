@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from millrace.lifecycle.keep import generations, trust
+from millrace.lifecycle.keep import generation_store, trust
 from millrace.system.errors import BadInput
 from tests.unit.lifecycle.adopt.states import kept, packed
 from tests.vm.shares import hostile_drives
@@ -14,13 +14,13 @@ from tests.vm.shares import hostile_drives
 
 @pytest.fixture
 def where(tmp_path: Path) -> Path:
-    generations.write(tmp_path, 3, packed(kept()))
+    generation_store.write(tmp_path, 3, packed(kept()))
     return tmp_path
 
 
 def test_forged_state_is_the_newest_and_gives_power(where: Path) -> None:
     assert hostile_drives.power(where) == [hostile_drives.FIRST]
-    newest = generations.newest(where)
+    newest = generation_store.newest(where)
     assert newest is not None and newest.number == hostile_drives.FIRST
     assert "\x1b" in newest.generation.manifest.host
     powers = {power.kind: power.details for power in trust.trusted(newest.generation)}
@@ -34,13 +34,13 @@ def test_special_files_are_no_states_and_are_told_in_seconds(where: Path) -> Non
     began = time.monotonic()
     for number in numbers:
         with pytest.raises(BadInput):
-            generations.read(generations.file(where, number))
+            generation_store.read(generation_store.file(where, number))
     assert time.monotonic() - began < 30
-    newest = generations.newest(where)
+    newest = generation_store.newest(where)
     assert newest is not None and (newest.number, len(newest.damaged)) == (3, len(numbers))
 
 
 def test_what_was_made_is_removed_and_nothing_else(where: Path) -> None:
     made = [*hostile_drives.special(where), *hostile_drives.power(where)]
     assert sorted(hostile_drives.remove(where)) == sorted(made)
-    assert generations.numbers(where) == [3]
+    assert generation_store.numbers(where) == [3]

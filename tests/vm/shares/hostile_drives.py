@@ -14,7 +14,7 @@ import sys
 import zlib
 from pathlib import Path
 
-from millrace.lifecycle.keep import generations
+from millrace.lifecycle.keep import generation_store
 from millrace.lifecycle.keep.generation import pack
 from millrace.lifecycle.keep.model import ManifestMember
 
@@ -35,14 +35,14 @@ POWER = {
 
 
 def main() -> None:
-    where = generations.directory(POOL)
+    where = generation_store.directory(POOL)
     made = {"power": power, "special": special, "remove": remove}[sys.argv[1]](where)
     print(*made)
 
 
 def power(where: Path) -> list[int]:
     """Write a state that gives power, as a release of Millrace would write it."""
-    newest = generations.newest(where)
+    newest = generation_store.newest(where)
     assert newest is not None, "the server has kept no state yet"
     contents = {**newest.generation.stored, **POWER}
     members = [member for member in newest.generation.manifest.members if member.path not in POWER]
@@ -52,15 +52,15 @@ def power(where: Path) -> list[int]:
     ]
     changes = {"generation": FIRST, "writer": "f0" * 16, "host": f"evil{ESCAPE}", "members": members, "seal": None}
     manifest = newest.generation.manifest.model_copy(update=changes)
-    _write(generations.file(where, FIRST), pack(manifest, contents))
+    _write(generation_store.file(where, FIRST), pack(manifest, contents))
     return [FIRST]
 
 
 def special(where: Path) -> list[int]:
     """Put there what is no file, leads elsewhere, or grows when it is read."""
-    os.mkfifo(generations.file(where, FIRST + 3), 0o600)
-    generations.file(where, FIRST + 2).symlink_to("/etc/shadow")
-    _write(generations.file(where, FIRST + 1), zeroes())
+    os.mkfifo(generation_store.file(where, FIRST + 3), 0o600)
+    generation_store.file(where, FIRST + 2).symlink_to("/etc/shadow")
+    _write(generation_store.file(where, FIRST + 1), zeroes())
     return [FIRST + 3, FIRST + 2, FIRST + 1]
 
 
@@ -73,9 +73,9 @@ def zeroes() -> bytes:
 
 def remove(where: Path) -> list[int]:
     """Remove what this program made."""
-    mine = [number for number in generations.numbers(where) if number >= FIRST]
+    mine = [number for number in generation_store.numbers(where) if number >= FIRST]
     for number in mine:
-        generations.file(where, number).unlink()
+        generation_store.file(where, number).unlink()
     return mine
 
 

@@ -2490,10 +2490,15 @@ export interface NewPartition {
     copies: boolean;
 }
 
-/** The NFS side of a share. No client named: the client networks of the policy, else those that were confirmed. */
+/**
+ * The NFS side of a share. No client named: the client networks of the policy, else those that were confirmed.
+ *
+ * `snapshots`: the same clients may read the snapshots of the share.
+ */
 export interface Nfs {
     enabled: boolean;
     clients: NfsClient[];
+    snapshots: boolean;
 }
 
 /**
@@ -3829,7 +3834,8 @@ export type Severity = "info" | "warn" | "fail";
  * users below it, with their numbers. `sealed`: it stays read-only until an administrator unseals it. `child_size`
  * limits each directory at its top, in bytes; `used` counts these, too. `direct` is who may open it over SMB Direct;
  * it is not on Samba then, and `smb` is null. `writing` is who may write, null where the type has a rule of its own;
- * `group` are the users who write, `gid` is its number, null where a domain knows it. `snapshots` is its schedule.
+ * `group` are the users who write, `gid` is its number, null where a domain knows it. `snapshots` is its schedule,
+ * `exported_snapshots` the directory of its snapshots where NFS clients may read them.
  */
 export interface Share {
     name: string;
@@ -3855,6 +3861,7 @@ export interface Share {
     group: string | null;
     gid: number | null;
     snapshots: SnapshotSchedule | null;
+    exported_snapshots: string | null;
 }
 
 /** One SMB client that has a share open. `since` is ISO 8601 with its zone; `files` the number of its open files. */
@@ -4033,6 +4040,7 @@ export interface SignInList {
  *
  * `io_uring` off is for a kernel on which it misbehaves: smbd then reads and writes in threads of its own. `direct`:
  * served over SMB Direct by the kernel, and not by Samba. `audit`: Samba records who opens and changes files.
+ * `previous_versions`: clients of Samba see the snapshots of the share.
  */
 export interface Smb {
     enabled: boolean;
@@ -4044,12 +4052,13 @@ export interface Smb {
     io_uring: boolean;
     direct: boolean;
     audit: boolean;
+    previous_versions: boolean;
 }
 
 /**
  * Users and groups that may open a share over SMB. `networks` in CIDR form; without one no client can reach it.
  *
- * `audit` is whether Samba records who opens and changes files.
+ * `audit` is whether Samba records who opens and changes files, `previous_versions` whether clients see snapshots.
  */
 export interface SmbAccess {
     users: string[];
@@ -4059,6 +4068,7 @@ export interface SmbAccess {
     time_machine: boolean;
     io_uring: boolean;
     audit: boolean;
+    previous_versions: boolean;
 }
 
 /** The SMB server. */

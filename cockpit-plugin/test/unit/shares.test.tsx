@@ -135,6 +135,20 @@ test("a change sends the one thing that changed, and the program's refusal is sh
     expect(size).toHaveProperty("value", "9500G");
 });
 
+test("snapshots are hidden from SMB clients and exported over NFS", async () => {
+    refuses("share set", "no");
+    says("share set --dry-run", document("share-create.--dry-run.json"));
+    const user = show(["shares", "share", "models"]);
+    const versions = await screen.findByLabelText("Previous versions");
+    expect(versions).toHaveProperty("checked", true);
+    await user.click(versions);
+    await user.click(screen.getByLabelText("Export the snapshots"));
+    await waitFor(() => expect(screen.getByRole("button", { name: "Save" })).toHaveProperty("disabled", false), { timeout: 3000 });
+    await user.click(screen.getByRole("button", { name: "Save" }));
+    await screen.findByText("no");
+    expect(argv("share set models")).toEqual(["share", "set", "models", "--no-previous-versions", "--nfs-snapshots", "--json"]);
+});
+
 test("what only the program can see is refused in the preview", async () => {
     refuses("share set --dry-run", "the domain has no user LAB\\eve");
     const user = show(["shares", "share", "models"]);

@@ -159,6 +159,13 @@ def test_kernel_finds_exports_in_the_mount_namespace_of_the_host() -> None:
     assert mountd["PrivateTmp"] == ["no"] and not mountd["ProtectSystem"]
 
 
+def test_smbd_reads_snapshots_and_changes_none() -> None:
+    smbd = unit("smbd.service")
+    assert smbd["ReadOnlyPaths"] == ["-/srv/pool/.millrace-snapshots"]
+    # made before its start: what is not there then would not be read-only later
+    assert any("millrace-share.service" in value for value in smbd["After"])
+
+
 def test_service_that_outlives_the_pool_has_no_mount_in_it() -> None:
     # propagate_umount() leaves what has a mount on it: the arrays would stay in use until the service ends
     services = {path.parent.name.removesuffix(".d") for path in ADDED.glob("*.service.d/*.conf")}

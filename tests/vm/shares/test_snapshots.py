@@ -119,7 +119,7 @@ def test_no_client_sees_or_changes_a_snapshot(box: Box, client: Machine) -> None
     finally:
         box.millrace("share set data --nfs-client default", seconds=600)
     assert box.say(digest) == before
-    assert box.say(f"stat -c '%a %U' {TOP}") == "700 root"
+    assert box.say(f"stat -c '%a %U' {TOP} {TOP}/.stage") == "711 root\n700 root"
     rows = box.shown("snapshot list data --json")["snapshots"]
     assert manifest["name"] in [row["name"] for row in rows] and not any(row["problem"] for row in rows)
 

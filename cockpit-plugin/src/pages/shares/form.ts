@@ -40,6 +40,10 @@ export interface Form {
     direct: boolean;
     /** Samba records who opens and changes files. */
     audit: boolean;
+    /** Over SMB clients see the snapshots. */
+    previousVersions: boolean;
+    /** NFS clients may read the snapshots. */
+    nfsSnapshots: boolean;
 }
 
 /** By the field that it belongs to: `name`, `clients.0`, `networks.1`, `smb` for what is about the whole side. */
@@ -64,6 +68,8 @@ export const NEW: Form = {
     timeMachine: false,
     direct: false,
     audit: false,
+    previousVersions: true,
+    nfsSnapshots: false,
 };
 
 export const NEW_CLIENT: NfsClient = { client: "", access: "rw", squash: "root", anonuid: null, anongid: null, sec: ["sys"], xprtsec: [] };
@@ -88,6 +94,8 @@ export function fromWanted(share: DesiredShare): Form {
         timeMachine: share.smb.time_machine,
         direct: share.smb.direct ?? false,
         audit: share.smb.audit ?? false,
+        previousVersions: share.smb.previous_versions ?? true,
+        nfsSnapshots: share.nfs.snapshots ?? false,
     };
 }
 
@@ -151,6 +159,9 @@ export function words(form: Form, before?: Form): string[] {
     option("timeMachine", form.timeMachine ? "--time-machine" : "--no-time-machine");
     if (differs("direct") && (form.direct || before !== undefined)) found.push(form.direct ? "--smb-direct" : "--no-smb-direct");
     if (differs("audit") && (form.audit || before !== undefined)) found.push(form.audit ? "--audit" : "--no-audit");
+    if (differs("previousVersions") && (!form.previousVersions || before !== undefined))
+        found.push(form.previousVersions ? "--previous-versions" : "--no-previous-versions");
+    if (differs("nfsSnapshots") && (form.nfsSnapshots || before !== undefined)) found.push(form.nfsSnapshots ? "--nfs-snapshots" : "--no-nfs-snapshots");
     return found;
 }
 

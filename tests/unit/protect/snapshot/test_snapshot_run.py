@@ -2,6 +2,7 @@
 """A snapshot is there completely or not at all, and says how exact it is."""
 
 import os
+import shutil
 import stat
 from collections.abc import Callable
 from pathlib import Path
@@ -13,6 +14,7 @@ from millrace.protect.snapshot.snapshot_job import JOB
 from millrace.serve.clone import clone_tree
 from millrace.serve.config import store
 from millrace.serve.share.edit import create_shares, remove_share
+from millrace.serve.share.kept_snapshots import MANIFEST
 from millrace.system import leases, locks, paths
 from millrace.system.errors import Failed
 from millrace.system.jobs import record
@@ -36,11 +38,11 @@ def test_snapshot_has_everything_of_its_share_and_keeps_it(nas: Nas) -> None:
     assert (tree / "set/one").read_text() == "first"
 
 
-def test_no_client_reaches_a_snapshot_and_it_has_a_project_of_its_own(nas: Nas) -> None:
+def test_users_pass_the_way_to_a_snapshot_and_it_has_a_project_of_its_own(nas: Nas) -> None:
     nas.made()
     top = nas.snapshots.top
-    for directory in (top, top / "data", top / "data" / NAME):
-        assert stat.S_IMODE(directory.stat().st_mode) == 0o700
+    ways = (top, top / "data", top / "data" / NAME, top / ".stage", top / "data" / NAME / MANIFEST)
+    assert [stat.S_IMODE(path.stat().st_mode) for path in ways] == [0o711, 0o755, 0o711, 0o700, 0o600]
     assert not [path for path in nas.appliance.exported() if paths.SNAPSHOTS in path]
     share = store.load().share("data")
     assert share is not None and nas.projects == [(3 << 30) + share.project]
@@ -171,7 +173,7 @@ def test_snapshot_that_was_killed_before_is_interrupted(nas: Nas) -> None:
 
 
 def test_cleanup_leaves_a_snapshot_that_is_being_made(nas: Nas) -> None:
-    for directory in (nas.snapshots.top, nas.snapshots.stage, nas.snapshots.stage / "new"):
+    for directory in (nas.snapshots.stage, nas.snapshots.stage / "new"):
         directory.mkdir(mode=0o700)
     with locks.held(paths.run_dir() / "snapshot/lock"):
         assert not snapshot_run.sweep(nas.server)
@@ -233,8 +235,8 @@ def test_link_of_adopted_drives_leads_no_cleanup_out_of_the_pool(nas: Nas, tmp_p
     (foreign / ".stage").mkdir(parents=True)
     (foreign / "kept").write_text("")
     (foreign / ".stage/kept").write_text("")
-    if link == ".stage":
-        nas.snapshots.top.mkdir()
+    if link == ".":
+        shutil.rmtree(nas.snapshots.top)
     (nas.snapshots.top / link).symlink_to(foreign)
     with pytest.raises(Failed, match="is not a directory of root alone: examine it"):
         snapshot_run.sweep(nas.server)
@@ -244,7 +246,6 @@ def test_link_of_adopted_drives_leads_no_cleanup_out_of_the_pool(nas: Nas, tmp_p
 
 
 def test_directory_of_adopted_drives_that_users_reach_takes_no_snapshot(nas: Nas) -> None:
-    nas.snapshots.top.mkdir(mode=0o700)
     nas.snapshots.stage.mkdir()
     nas.snapshots.stage.chmod(0o777)
     with pytest.raises(Failed, match="is not a directory of root alone: examine it"):

@@ -25,12 +25,12 @@ from millrace.protect.snapshot.snapshot_store import SnapshotStore
 from millrace.serve.clone import clone_job, clone_place, clone_tree
 from millrace.serve.clone.clone_again import ChangeClock
 from millrace.serve.clone.clone_job import Reflinks
-from millrace.serve.clone.clone_place import SNAPSHOT_TREE, ClonePlace
+from millrace.serve.clone.clone_place import ClonePlace
 from millrace.serve.clone.clone_tree import Tally, TreeClone
 from millrace.serve.config import store
 from millrace.serve.config.model import DesiredShare
 from millrace.serve.share import project_walk, quota
-from millrace.serve.share.kept_snapshots import LARGEST
+from millrace.serve.share.kept_snapshots import LARGEST, SNAPSHOT_TREE
 from millrace.serve.share.reopen import reopen
 from millrace.serve.share.server import ShareServer
 from millrace.serve.share.services import restart_child_quota

@@ -18,13 +18,14 @@ from millrace.protect.snapshot.snapshot_store import NEW, SnapshotStore
 from millrace.serve.clone import clone_job, clone_place, clone_tree
 from millrace.serve.clone.clone_again import COARSE, AgainClone, ChangeClock, Changes, changes
 from millrace.serve.clone.clone_job import Reflinks
-from millrace.serve.clone.clone_place import SNAPSHOT_TREE, ClonePlace
+from millrace.serve.clone.clone_place import ClonePlace
 from millrace.serve.clone.clone_space import needed
 from millrace.serve.clone.clone_tree import Tally, TreeClone, TreePath
 from millrace.serve.config import store
 from millrace.serve.config.choices import ShareType
 from millrace.serve.share import kept_snapshots, quota
-from millrace.serve.share.kept_snapshots import MANIFEST
+from millrace.serve.share.client_snapshots import CROSSED
+from millrace.serve.share.kept_snapshots import MANIFEST, SNAPSHOT_TREE
 from millrace.serve.share.server import ShareServer
 from millrace.system import locks
 from millrace.system.documents import write_model
@@ -143,7 +144,7 @@ def take(
         source = origin.directory
         counted = clone_tree.count(source, clone_job.threads(), lambda tally: writer(tally.entries))
         refuse_full(order, counted, snapshots.mountpoint, floor)
-        own, aside = stack.enter_context(_stage(order, snapshots)), stack.enter_context(_aside(snapshots))
+        own, aside = stack.enter_context(_stage(order, origin, snapshots)), stack.enter_context(_aside(snapshots))
         tree = stack.enter_context(nofollow.directory(SNAPSHOT_TREE, own))
         if quota.enabled(snapshots.mountpoint):
             links.set_project(tree, PROJECTS + origin.project)
@@ -254,13 +255,17 @@ def _require_floor(order: SnapshotOrder, mountpoint: str, floor: int) -> None:
         )
 
 
-def _stage(order: SnapshotOrder, snapshots: SnapshotStore) -> AbstractContextManager[int]:
+def _stage(order: SnapshotOrder, origin: SnapshotSource, snapshots: SnapshotStore) -> AbstractContextManager[int]:
     """Open the empty directory of the snapshot that is made."""
     for directory in (snapshots.top, snapshots.stage, snapshots.stage / NEW):
         directory.mkdir(mode=0o700, exist_ok=True)
     own = snapshots.stage / NEW / order.name
-    own.mkdir(mode=0o700)
+    # the directory of the share's snapshots, where this one gets its name, lets users in or not
+    own.mkdir(mode=CROSSED)
     (own / SNAPSHOT_TREE).mkdir(mode=0o700)
+    if origin.type == "home" and order.share != SNAPSHOT_TREE:
+        # the way of Samba to the home of a user (serve/share/client_snapshots.py)
+        (own / order.share).symlink_to(SNAPSHOT_TREE)
     return nofollow.directory(own)
 
 

@@ -27,6 +27,7 @@ from millrace.serve.clone import clone_place
 from millrace.serve.clone.clone_place import ClonePlace
 from millrace.serve.config.model import Config
 from millrace.serve.share import kept_snapshots
+from millrace.serve.share.client_snapshots import PRIVATE
 from millrace.serve.share.kept_snapshots import MANIFEST
 from millrace.system.command import command
 from millrace.system.errors import BadInput, Refused
@@ -55,10 +56,10 @@ class SnapshotStore:
     def require_own(self) -> None:
         """Verify that top and stage are of root alone: on adopted drives a link may lead out of the pool.
 
-        Failed: one of them is none, and what is in a stage is removed.
+        Others may pass the top, and list nothing. Failed: one of them is none, and what is in a stage is removed.
         """
-        for directory in (self.top, self.stage):
-            nofollow.require_private(directory)
+        nofollow.require_private(self.top, others=0o011)
+        nofollow.require_private(self.stage)
 
     def place(self, share: str, name: str) -> Path:
         """Return the directory of a snapshot, whether or not there is one."""
@@ -136,8 +137,9 @@ class SnapshotStore:
             for changed in (directory, stage):
                 os.fsync(changed)
         with suppress(OSError):
-            # not while it has another one
-            (self.top / share).rmdir()
+            # not while it has another one, nor where clients look for it
+            if stat.S_IMODE((self.top / share).stat().st_mode) == PRIVATE:
+                (self.top / share).rmdir()
 
     def drop_rollback(self) -> None:
         """Take a rollback that is at its end, or that changed nothing, from its place; the cleanup removes it.

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from millrace.serve.config.model import Config, DesiredShare
 from millrace.serve.share import kept_snapshots
+from millrace.serve.share.kept_snapshots import SNAPSHOT_TREE
 from millrace.system import paths
 from millrace.system.command import command
 from millrace.system.errors import BadInput, Failed, Refused
@@ -15,9 +16,6 @@ from millrace.system.names import share_name, snapshot_name
 from millrace.system.text import printable, shown
 from millrace.system.trees import nofollow
 from millrace.system.trees.descend import below
-
-SNAPSHOT_TREE = "tree"
-"""The directory in that of a snapshot that has what the share held."""
 
 _LONGEST = 255
 """Bytes of a name in XFS."""

@@ -98,10 +98,14 @@ class NfsClient(DesiredModel):
 
 
 class Nfs(DesiredModel):
-    """The NFS side of a share. No client named: the client networks of the policy, else those that were confirmed."""
+    """The NFS side of a share. No client named: the client networks of the policy, else those that were confirmed.
+
+    `snapshots`: the same clients may read the snapshots of the share.
+    """
 
     enabled: bool = True
     clients: list[NfsClient] = Field(default_factory=list)
+    snapshots: bool = False
 
     @model_validator(mode="after")
     def _once(self) -> Self:
@@ -121,6 +125,7 @@ class Smb(DesiredModel):
 
     `io_uring` off is for a kernel on which it misbehaves: smbd then reads and writes in threads of its own. `direct`:
     served over SMB Direct by the kernel, and not by Samba. `audit`: Samba records who opens and changes files.
+    `previous_versions`: clients of Samba see the snapshots of the share.
     """
 
     enabled: bool = True
@@ -132,6 +137,7 @@ class Smb(DesiredModel):
     io_uring: bool = True
     direct: bool = False
     audit: bool = False
+    previous_versions: bool = True
 
     @model_validator(mode="after")
     def _once(self) -> Self:

@@ -9,6 +9,7 @@ from millrace.plan.policy.model import Policy
 from millrace.plan.policy.policy_in_force import in_force
 from millrace.serve.config import store
 from millrace.serve.config.model import ADMIN, Config, DesiredShare, NfsClient
+from millrace.serve.share import client_snapshots
 from millrace.serve.share.direct import ports as direct_ports
 from millrace.serve.share.model import DirectAccess, Share, SmbAccess
 from millrace.serve.share.networks import CLOSED, NO_NETWORK, nfs_networks, smb_networks
@@ -78,6 +79,9 @@ def resolve(wanted: DesiredShare, config: Config, context: ServerContext) -> Sha
         group=None if ruled else wanted.group,
         gid=None if ruled or group is None else group.gid,
         snapshots=wanted.snapshots,
+        exported_snapshots=client_snapshots.directory(context.mountpoint, wanted.name)
+        if exports and wanted.nfs.snapshots
+        else None,
     )
 
 
@@ -120,6 +124,7 @@ def _smb(wanted: DesiredShare, networks: list[str]) -> SmbAccess | None:
         time_machine=wanted.smb.time_machine,
         io_uring=wanted.smb.io_uring,
         audit=wanted.smb.audit,
+        previous_versions=wanted.smb.previous_versions,
     )
 
 

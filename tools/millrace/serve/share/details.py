@@ -80,10 +80,19 @@ def lines(shown: ShareDetails) -> list[str]:
         "Caching": CACHING[shown.caching] if shown.caching else "",
         "Access log": "on" if share.smb and share.smb.audit else "off" if share.smb else "",
         "Snapshots": f"{share.snapshots.words} are kept" if share.snapshots else "",
+        "Seen by": _seen_by(share),
         "Connected": _connected(shown),
         "Verified": _verified(shown),
     }
     return list(fields((title, text) for title, text in cells.items() if text))
+
+
+def _seen_by(share: Share) -> str:
+    ways = [
+        "SMB clients (previous versions)" if share.smb and share.smb.previous_versions else "",
+        f"NFS clients ({share.exported_snapshots}, read-only)" if share.exported_snapshots else "",
+    ]
+    return f"snapshots: {', '.join(filter(None, ways)) or 'no clients'}"
 
 
 def _connections(share: Share, run: Runner) -> tuple[ShareConnections | None, str | None]:

@@ -232,12 +232,14 @@ def _typed(settings: Settings) -> Typed:
     if settings.get("group") is not None:
         share["group"] = None if settings["group"] == "none" else settings["group"]
     nfs: dict[str, Any] = {} if settings.get("nfs") is None else {"enabled": settings["nfs"]}
+    if settings.get("nfs_snapshots") is not None:
+        nfs["snapshots"] = settings["nfs_snapshots"]
     if settings.get("nfs_clients"):
         nfs["clients"] = [options.nfs_client(client).model_dump() for client in _named(settings["nfs_clients"])]
     smb: dict[str, Any] = {} if settings.get("smb") is None else {"enabled": settings["smb"]}
     smb |= {
         key: settings[key]
-        for key in ("encryption", "time_machine", "io_uring", "direct", "audit")
+        for key in ("encryption", "time_machine", "io_uring", "direct", "audit", "previous_versions")
         if settings.get(key) is not None
     }
     if settings.get("smb_users") or settings.get("smb_groups"):

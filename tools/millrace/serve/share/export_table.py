@@ -32,7 +32,12 @@ def reload(shares: Sequence[Share], run: Runner) -> list[str]:
     # exportfs that cannot write its table exits with 0 and leaves the old one (nfs-utils 3.1, xtab_write())
     exported = nfsd.exported() if is_silent else table(run)
     wanted = [share for share in shares if share.exports and exported is not None]
-    lost = [share.name for share in wanted if _is_lost(share, exported or {}, is_silent)]
+    lost = [share.name for share in wanted if _is_lost(share, share.path, exported or {}, is_silent)]
+    lost += [
+        f"the snapshots of {share.name}"
+        for share in wanted
+        if share.exported_snapshots and _is_lost(share, share.exported_snapshots, exported or {}, is_silent)
+    ]
     if lost:
         why = "it did not write its table of exports" if is_silent else _complaints(result)[-1]
         raise Failed(f"exportfs does not export {', '.join(lost)}: {why}")
@@ -63,11 +68,11 @@ def lacks(directory: str, clients: Sequence[str], exported: Table) -> list[str]:
     return lost or (hosts if len(others) < len(hosts) else [])
 
 
-def _is_lost(share: Share, exported: Table, is_silent: bool) -> bool:
-    """Whether the table lacks a share, or, where nothing was wrong with the files, one of its networks."""
+def _is_lost(share: Share, path: str, exported: Table, is_silent: bool) -> bool:
+    """Whether the table lacks a path of a share, or, where nothing was wrong with the files, one of its networks."""
     # a host whose name does not resolve is a warning of exportfs, and closes the share to nobody else
     clients = [client for client in share.networks if names.is_network(client)] if is_silent else []
-    return share.path not in exported or bool(lacks(share.path, clients, exported))
+    return path not in exported or bool(lacks(path, clients, exported))
 
 
 def _has_entries(path: Path) -> bool:

@@ -28,6 +28,8 @@ RECORD = ".removals.json"
 """What is known of removals and locks, beside the snapshots of all shares: what Millrace lists begins with no dot."""
 LARGEST = 64 << 20
 """Bytes of a manifest, or of the record, at most: a manifest has 1000 names of files."""
+SNAPSHOT_TREE = "tree"
+"""The directory in that of a snapshot that has what the share held."""
 
 
 class SnapshotOrigin(Contract):
@@ -35,6 +37,7 @@ class SnapshotOrigin(Contract):
 
     schema_version: Literal[1] = 1
     type: ShareType | None = None
+    project: int | None = None
 
 
 class NamedSnapshot(Contract):
@@ -95,10 +98,14 @@ def names(share: str, mountpoint: str) -> list[str]:
 
 def type_of(share: str, name: str, mountpoint: str) -> ShareType | None:
     """Return the type that a share had when a snapshot of it was made; None where that is not known."""
-    try:
-        return read_manifest(share, name, mountpoint, SnapshotOrigin).type
-    except (BadInput, OSError):
-        return None
+    origin = _origin(share, name, mountpoint)
+    return None if origin is None else origin.type
+
+
+def project_of(share: str, name: str, mountpoint: str) -> int | None:
+    """Return the quota project of the share that a snapshot was made of; None where that is not known."""
+    origin = _origin(share, name, mountpoint)
+    return None if origin is None else origin.project
 
 
 def exists(share: str, name: str, mountpoint: str) -> bool:
@@ -129,7 +136,7 @@ def read_record(mountpoint: str, kind: type[Model]) -> Model | None:
     BadInput, LaterRelease: as for `read_model`. Failed: it is no file of root alone, or the pool fails.
     """
     directory = top(mountpoint)
-    nofollow.require_private(directory)
+    nofollow.require_private(directory, others=0o011)
     try:
         content = nofollow.read_file(directory / RECORD, LARGEST)
     except FileNotFoundError:
@@ -162,6 +169,13 @@ def remain(share: str, mountpoint: str) -> Iterator[str]:
         which = "1 snapshot" if number == 1 else f"{number} snapshots"
         listed = command("millrace snapshot list", share)
         yield f"{which} of {share} remain{'s' if number == 1 else ''}, with the files in it: {listed}"
+
+
+def _origin(share: str, name: str, mountpoint: str) -> SnapshotOrigin | None:
+    try:
+        return read_manifest(share, name, mountpoint, SnapshotOrigin)
+    except (BadInput, OSError):
+        return None
 
 
 def _listed(mountpoint: str, *names: str) -> list[str]:

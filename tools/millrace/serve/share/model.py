@@ -15,7 +15,7 @@ from millrace.system.documents import Contract, Count
 class SmbAccess(Contract):
     """Users and groups that may open a share over SMB. `networks` in CIDR form; without one no client can reach it.
 
-    `audit` is whether Samba records who opens and changes files.
+    `audit` is whether Samba records who opens and changes files, `previous_versions` whether clients see snapshots.
     """
 
     users: list[str]
@@ -25,6 +25,7 @@ class SmbAccess(Contract):
     time_machine: bool
     io_uring: bool
     audit: bool = False
+    previous_versions: bool = False
 
 
 class DirectAccess(Contract):
@@ -47,7 +48,8 @@ class Share(Contract):
     users below it, with their numbers. `sealed`: it stays read-only until an administrator unseals it. `child_size`
     limits each directory at its top, in bytes; `used` counts these, too. `direct` is who may open it over SMB Direct;
     it is not on Samba then, and `smb` is null. `writing` is who may write, null where the type has a rule of its own;
-    `group` are the users who write, `gid` is its number, null where a domain knows it. `snapshots` is its schedule.
+    `group` are the users who write, `gid` is its number, null where a domain knows it. `snapshots` is its schedule,
+    `exported_snapshots` the directory of its snapshots where NFS clients may read them.
     """
 
     name: str
@@ -73,6 +75,7 @@ class Share(Contract):
     group: str | None = None
     gid: int | None = None
     snapshots: SnapshotSchedule | None = None
+    exported_snapshots: str | None = None
 
     @property
     def kerberos(self) -> bool:

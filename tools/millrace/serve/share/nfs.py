@@ -2,6 +2,7 @@
 """The files that the NFS server reads: its exports, its settings, and the environment of its unit."""
 
 from collections.abc import Sequence
+from uuid import uuid5
 
 from millrace.plan.model import Nfsd
 from millrace.serve.config.model import NfsClient
@@ -34,11 +35,11 @@ _SQUASH = {"root": "root_squash", "all": "all_squash", "none": "no_root_squash"}
 
 
 def exports(shares: Sequence[Share]) -> str:
-    """Return the text of millrace.exports, one line for each share that has a client network."""
+    """Return the text of millrace.exports: a line for each share that has a client network, and for its snapshots."""
     # Here and not above: health imports this module every 30 s and renders nothing.
     from millrace.system.render import render
 
-    return render(f"{EXPORTS}.j2", shares=shares, options=options, not_for_nfs=NOT_FOR_NFS)
+    return render(f"{EXPORTS}.j2", shares=shares, options=options, snapshots=snapshots, not_for_nfs=NOT_FOR_NFS)
 
 
 def options(share: Share, client: NfsClient) -> str:
@@ -62,6 +63,13 @@ def options(share: Share, client: NfsClient) -> str:
     if client.xprtsec:
         words.append(f"xprtsec={':'.join(client.xprtsec)}")
     return ",".join(words)
+
+
+def snapshots(share: Share, client: NfsClient) -> str:
+    """Return the options of one client's entry for the snapshots of a share: as it reads the share itself."""
+    # handles of their own: one of the share opens no snapshot
+    own = share.model_copy(update={"fsid": uuid5(share.fsid, "snapshots")})
+    return options(own, client.model_copy(update={"access": "ro"}))
 
 
 def _anonymous(client: NfsClient) -> tuple[tuple[str, int | None], ...]:

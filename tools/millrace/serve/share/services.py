@@ -10,7 +10,18 @@ from millrace.plan.model import Nfsd
 from millrace.serve.config.model import Domain
 from millrace.serve.domain import files as domain_files
 from millrace.serve.render.registry import FileEntry, RenderedService, Settled
-from millrace.serve.share import directories, export_table, file_sids, machine_sid, nfs, quota, sid_record, smb, tls
+from millrace.serve.share import (
+    client_snapshots,
+    directories,
+    export_table,
+    file_sids,
+    machine_sid,
+    nfs,
+    quota,
+    sid_record,
+    smb,
+    tls,
+)
 from millrace.serve.share.direct import service as direct
 from millrace.serve.share.model import Share
 from millrace.storage.record.model import Pool
@@ -41,9 +52,19 @@ def prepare(
         directories.close(share)
     new = {share.name for share in shares if directories.create(share)}
     warnings += [sentence for share in shares for sentence in directories.foreign_homes(share)]
+    warnings += _settle_snapshots(pool, shares)
     if not quota.enabled(pool.filesystem.mountpoint):
         return [*warnings, *([NO_QUOTA] if shares else [])]
     return warnings + count(shares, new)
+
+
+def _settle_snapshots(pool: Pool, shares: Sequence[Share]) -> list[str]:
+    """Let users into the snapshots of shares. A failure is a warning: the shares themselves are served."""
+    mountpoint = pool.filesystem.mountpoint
+    try:
+        return [*client_snapshots.settle(shares, mountpoint), *client_snapshots.obstacles(shares, mountpoint)]
+    except (MillraceError, OSError) as error:
+        return [f"clients do not see snapshots: {describe(error)}"]
 
 
 def _not_served(share: Share) -> str:
@@ -74,7 +95,8 @@ def services(
         )
         if not is_active(NFS, run):
             return False
-        settled.warnings.extend(export_table.reload([] if nfs.EXPORTS in settled.kept else shares, run))
+        exported = client_snapshots.exportable(shares, pool.filesystem.mountpoint)
+        settled.warnings.extend(export_table.reload([] if nfs.EXPORTS in settled.kept else exported, run))
         return True
 
     def serve_smb(settled: Settled) -> bool:
@@ -101,7 +123,10 @@ def services(
                 FileEntry(nfs.SETTINGS, lambda: nfs.settings(nfsd, has_rdma_device(), nfs.scope(pool))),
                 FileEntry(nfs.ENVIRONMENT, lambda: nfs.environment(nfsd), recorded=False),
                 FileEntry(nfs.MODULE_OPTIONS, lambda: nfs.module_options(nfsd), when=not nfsd.localio),
-                FileEntry(nfs.EXPORTS, lambda: nfs.exports(shares)),
+                FileEntry(
+                    nfs.EXPORTS,
+                    lambda: nfs.exports(client_snapshots.exportable(shares, pool.filesystem.mountpoint)),
+                ),
                 FileEntry(quota.PROJECTS, lambda: quota.projects(shares)),
                 FileEntry(quota.PROJECT_NAMES, lambda: quota.project_names(shares)),
             ],

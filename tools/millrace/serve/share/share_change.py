@@ -8,7 +8,15 @@ from millrace.serve.config import domain_names
 from millrace.serve.config.model import Config, DesiredShare
 from millrace.serve.domain import accounts, keys
 from millrace.serve.render.registry import Change, RenderedService, RenderPart
-from millrace.serve.share import directories, handle_key, permissions, quota, verify_nfs, verify_smb
+from millrace.serve.share import (
+    client_snapshots,
+    directories,
+    handle_key,
+    permissions,
+    quota,
+    verify_nfs,
+    verify_smb,
+)
 from millrace.serve.share.cleanup import clean_up
 from millrace.serve.share.direct import service as direct
 from millrace.serve.share.direct import verify as verify_direct
@@ -68,6 +76,8 @@ class ShareChange(RenderPart):
         _refuse_foreign_homes(changed)
         self._limit(changed, created, change)
         handle_key.ensure()
+        mountpoint = self.server.pool.filesystem.mountpoint
+        change.on_failure(lambda: client_snapshots.settle(self.shares(change.old), mountpoint))
         change.warnings += self.server.prepare(self.shares(change.new))
 
     def services(self, config: Config) -> Sequence[RenderedService]:

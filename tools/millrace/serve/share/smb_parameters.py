@@ -8,7 +8,7 @@ Measured and read for Samba 4.24 and 4.25: `posix locking = no` keeps durable ha
 from pathlib import Path
 from typing import Final
 
-from millrace.serve.share import access_log, permissions
+from millrace.serve.share import access_log, client_snapshots, permissions
 from millrace.serve.share.model import Caching, Denials, Share, SmbAccess
 from millrace.system import paths
 
@@ -135,6 +135,11 @@ def _behaviour(share: Share) -> dict[str, str]:
         own = {**own, "vfs objects": _STACK}
     if share.both:
         own = {**{name: value for name, value in own.items() if name not in _LOOSE_STAT}, **_BOTH}
+    if share.smb is not None and share.smb.previous_versions:
+        # below what maps names and keeps streams and NT ACLs, which then work on the file of the snapshot
+        stack = own["vfs objects"].split()
+        stack.insert(len(stack) - ("io_uring" in stack), client_snapshots.MODULE)
+        own = {**own, "vfs objects": " ".join(stack), **client_snapshots.parameters(share)}
     if denials(share) == "refused":
         own = {**own, "vfs objects": f"{Path(DENIALS).stem} {own['vfs objects']}"}
     if share.smb is not None and share.smb.audit:

@@ -60,6 +60,11 @@ def _settings(function: Any) -> Any:
             help="Network, address, host or @netgroup, then options: '10.0.0.0/24 access=ro squash=all anonuid=2000 "
             "sec=krb5:krb5p xprtsec=tls'; repeatable; 'default' is the client networks (share networks list).",
         ),
+        click.option(
+            "--nfs-snapshots/--no-nfs-snapshots",
+            default=None,
+            help="Let the NFS clients of the share read its snapshots: an export of their directory, read-only.",
+        ),
         click.option("--smb/--no-smb", "smb", default=None, help="Serve the share over SMB."),
         click.option(
             "--smb-user",
@@ -95,6 +100,11 @@ def _settings(function: Any) -> Any:
             "--audit/--no-audit",
             default=None,
             help="Record who opens and changes files over SMB: `millrace share log`.",
+        ),
+        click.option(
+            "--previous-versions/--no-previous-versions",
+            default=None,
+            help="Show the snapshots of the share to SMB clients: Previous Versions of Windows.",
         ),
         click.option("--time-machine/--no-time-machine", default=None, help="Time Machine backups of macOS; SMB only."),
     )

@@ -53,16 +53,17 @@ def make_directory(name: str, mode: int, at: int, owner: tuple[int, int] | None 
     return made
 
 
-def require_private(where: Path) -> None:
+def require_private(where: Path, others: int = 0) -> None:
     """Verify that a directory of ours on the pool, if there is one, is of this user alone and no link.
 
-    Failed: it is not; the writer of adopted drives decided what is there.
+    `others` are bits of the mode that others may have. Failed: it is not; the writer of adopted drives decided what is
+    there.
     """
     try:
         status = where.lstat()
     except FileNotFoundError:
         return
-    private = status.st_uid == os.getuid() and not stat.S_IMODE(status.st_mode) & 0o077
+    private = status.st_uid == os.getuid() and not stat.S_IMODE(status.st_mode) & 0o077 & ~others
     if not stat.S_ISDIR(status.st_mode) or not private:
         raise Failed(f"{where} is not a directory of root alone: examine it and remove it")
 

@@ -98,6 +98,11 @@ export function NfsPart({ form, set, problems, networks }: PartProps & { network
                     <Button variant="secondary" className="mr-start" onClick={() => set({ clients: [...form.clients, { ...NEW_CLIENT, access }] })}>
                         {form.clients.length === 0 ? _("Specify clients") : _("Add client")}
                     </Button>
+                    <FormGroup fieldId="nfs-snapshots">
+                        <Checkbox id="nfs-snapshots" label={_("Export the snapshots")} isChecked={form.nfsSnapshots}
+                            onChange={(_event, nfsSnapshots) => set({ nfsSnapshots })}
+                            description={_("The same clients can mount the directory of the snapshots, read-only.")} />
+                    </FormGroup>
                 </FormLayout>
             )}
         </Panel>

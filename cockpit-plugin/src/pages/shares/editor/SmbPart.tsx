@@ -74,6 +74,11 @@ export function SmbPart({ form, set, problems, accounts }: PartProps & { account
                         <Checkbox id="audit" label={_("Access log")} isChecked={form.audit} isDisabled={form.direct} onChange={(_event, audit) => set({ audit })}
                             description={_("Records who opens and changes files over SMB, for about 13 % more CPU time per open.")} />
                     </FormGroup>
+                    <FormGroup fieldId="previous-versions">
+                        <Checkbox id="previous-versions" label={_("Previous versions")} isChecked={form.previousVersions} isDisabled={form.direct}
+                            onChange={(_event, previousVersions) => set({ previousVersions })}
+                            description={_("Users see the snapshots of the share and get their files back: Previous Versions of Windows.")} />
+                    </FormGroup>
                     <FormGroup fieldId="time-machine">
                         <Checkbox id="time-machine" label={_("macOS backups (Time Machine)")} isChecked={form.timeMachine}
                             onChange={(_event, timeMachine) => set({ timeMachine, ...(timeMachine && { nfs: false, writing: "own", group: "" }) })}

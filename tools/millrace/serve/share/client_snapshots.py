@@ -1,0 +1,152 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The snapshots that clients of a share see: as previous versions over SMB, as an export for reading over NFS.
+
+Samba (vfs_shadow_copy2, 4.25) and nfsd read a snapshot where it is. The modes above its tree decide whether a user gets
+there; those of the tree are those of the share, as they were. No client writes there: smbd has the directory read-only
+(smbd.service.d/31-needs.conf), the export is read-only, and Samba refuses to change what it opens by a time.
+"""
+
+import os
+import stat
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import Final
+
+from millrace.serve.share import kept_snapshots, permissions
+from millrace.serve.share.kept_snapshots import SNAPSHOT_TREE
+from millrace.serve.share.model import Share
+from millrace.system import paths
+from millrace.system.command import command
+from millrace.system.errors import Failed, MillraceError
+from millrace.system.files import describe
+from millrace.system.names import share_name, snapshot_name
+from millrace.system.trees import nofollow
+
+MODULE: Final = "shadow_copy2"
+
+CROSSED: Final = 0o711
+"""The mode of directories of root that users pass and do not list."""
+PRIVATE: Final = 0o700
+"""The mode of what no client sees."""
+
+# Names begin with the time in UTC, and end with a kind. With a prefix, here none, Samba looks names up in a list of the
+# directory, where what follows the time counts for nothing; the prefix ends where the delimiter begins, with the year.
+_NAMES: Final[Mapping[str, str]] = {
+    "shadow:snapprefix": "^$",
+    "shadow:delimiter": "20",
+    "shadow:format": "%Y%m%dT%H%M%SZ",
+}
+
+
+def directory(mountpoint: str, share: str) -> str:
+    """Return the path of the snapshots of a share, which need not exist."""
+    return f"{mountpoint}/{paths.SNAPSHOTS}/{share}"
+
+
+def parameters(share: Share) -> dict[str, str]:
+    """Return the lines for Samba of a share whose snapshots SMB clients see."""
+    mountpoint = str(Path(share.path).parent)
+    # A home is below the share: what Samba adds is HOME as it is below the pool, and a link of that name leads there.
+    below = {} if share.type == "home" else {"shadow:snapsharepath": SNAPSHOT_TREE}
+    where = {"shadow:mountpoint": mountpoint, "shadow:snapdir": directory(mountpoint, share.name)}
+    return {**where, **below, **_NAMES}
+
+
+def settle(shares: Sequence[Share], mountpoint: str) -> list[str]:
+    """Let users into the snapshots of shares whose clients see them, and into no others.
+
+    Return what keeps users out of them, in words. Failed, OSError: the pool has something else in the place.
+    """
+    seen = {share.name: share for share in shares if _is_seen(share)}
+    problems: list[str] = []
+    with nofollow.directory(paths.ROOT / mountpoint.lstrip("/")) as pool:
+        # also where none is seen: smbd, which starts after this, has it read-only from its start on
+        nofollow.make_directory(paths.SNAPSHOTS, CROSSED, pool)
+        with nofollow.directory(paths.SNAPSHOTS, pool) as top:
+            if os.fstat(top).st_uid != os.getuid():
+                where = f"{mountpoint}/{paths.SNAPSHOTS}"
+                raise Failed(f"{where} is not a directory of root: examine it and remove it")
+            _set_mode(top, CROSSED)
+            for name in sorted({*os.listdir(top), *seen}):
+                if share_name.problem(name) is not None:
+                    continue
+                try:
+                    _settle(name, seen.get(name), mountpoint, top)
+                except (MillraceError, OSError) as error:
+                    problems.append(f"clients of {name} do not see its snapshots: {describe(error)}")
+    return problems
+
+
+def exportable(shares: Sequence[Share], mountpoint: str) -> list[Share]:
+    """Return shares with the export of their snapshots only where all of these are of the share.
+
+    Root of a client that is not squashed goes where users do not.
+    """
+    return [
+        share
+        if share.exported_snapshots is None or _problem(share, mountpoint) is None
+        else share.model_copy(update={"exported_snapshots": None})
+        for share in shares
+    ]
+
+
+def obstacles(shares: Sequence[Share], mountpoint: str) -> list[str]:
+    """Return why the snapshots of shares are not exported that should be, in words."""
+    found = ((share, _problem(share, mountpoint)) for share in shares if share.exported_snapshots is not None)
+    return [f"the snapshots of {share.name} are not exported: {problem}" for share, problem in found if problem]
+
+
+def _is_seen(share: Share) -> bool:
+    return share.exported_snapshots is not None or (share.smb is not None and share.smb.previous_versions)
+
+
+def _problem(share: Share, mountpoint: str) -> str | None:
+    if not (kept_snapshots.top(mountpoint) / share.name).is_dir():
+        return "their directory cannot be made"
+    if _foreign(share, mountpoint):
+        listed = command("millrace snapshot list", share.name)
+        return f"some of them are of a former share, or cannot be read; remove those: {listed}"
+    return None
+
+
+def _foreign(share: Share, mountpoint: str) -> list[str]:
+    """The names of snapshots that are of a former share, or of which it is not known."""
+    names = kept_snapshots.names(share.name, mountpoint)
+    return [name for name in names if kept_snapshots.project_of(share.name, name, mountpoint) != share.project]
+
+
+def _settle(name: str, share: Share | None, mountpoint: str, top: int) -> None:
+    if share is None:
+        # none stays empty; a link lets nobody into anything of ours
+        with suppress(OSError, Failed):
+            with nofollow.directory(name, top) as at:
+                _set_mode(at, PRIVATE)
+            os.rmdir(name, dir_fd=top)
+        return
+    nofollow.make_directory(name, PRIVATE, top)
+    gid, mode = _access(share)
+    foreign = _foreign(share, mountpoint)
+    with nofollow.directory(name, top) as at:
+        for each in os.listdir(at):
+            if snapshot_name.problem(each) is None:
+                with nofollow.directory(each, at) as snapshot:
+                    _set_mode(snapshot, PRIVATE if each in foreign else CROSSED)
+        if os.fstat(at).st_gid != gid:
+            # nobody of the former group meanwhile
+            os.fchmod(at, PRIVATE)
+            os.fchown(at, -1, gid)
+        _set_mode(at, mode)
+
+
+def _access(share: Share) -> tuple[int, int]:
+    """The group and the mode of the directory of snapshots: whom the rule of the share lets into it now."""
+    rule = permissions.rule(share)
+    if rule is None or share.group is None:
+        return os.getgid(), 0o755
+    return permissions.number(share), PRIVATE | rule.mode & 0o055
+
+
+def _set_mode(at: int, mode: int) -> None:
+    if stat.S_IMODE(os.fstat(at).st_mode) != mode:
+        os.fchmod(at, mode)

@@ -94,9 +94,9 @@ def cases() -> Iterator[dict[str, Any]]:
         read = list[int]()
         equal_content = extents._equal
 
-        def counted(left: int, right: int) -> bool:
-            read.append(os.fstat(left).st_size)
-            return equal_content(left, right)
+        def counted(left: int, right: int, offset: int, length: int) -> bool:
+            read.append(length)
+            return equal_content(left, right, offset, length)
 
         extents._equal = counted
         untouched = differing(tree, source, 2)

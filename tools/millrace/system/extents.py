@@ -7,6 +7,9 @@ linux/fiemap.h: FS_IOC_FIEMAP is _IOWR('f', 11, struct fiemap), whose struct fie
 import fcntl
 import os
 import struct
+from bisect import bisect_right
+from collections.abc import Iterator
+from itertools import pairwise
 
 _FIEMAP = 0xC020660B
 # fm_start, fm_length, fm_flags, fm_mapped_extents, fm_extent_count, fm_reserved
@@ -26,6 +29,9 @@ _UNWRITTEN = 0x800
 _AT_ONCE = 512
 _READ = 1 << 20
 
+Extent = tuple[int, int, int]
+"""Offset in a file, place on its device, length, in bytes."""
+
 
 class ExtentsUnknown(Exception):
     """A file system does not say where the blocks of a file are."""
@@ -36,22 +42,42 @@ def same_content(left: int, right: int) -> bool:
 
     OSError: one of them cannot be read.
     """
-    if os.fstat(left).st_size != os.fstat(right).st_size:
+    size = os.fstat(left).st_size
+    if size != os.fstat(right).st_size:
         return False
     try:
-        if extents(left) == extents(right):
-            return True
+        ours, theirs = extents(left), extents(right)
     except ExtentsUnknown:
-        pass
-    return _equal(left, right)
+        return _equal(left, right, 0, size)
+    return all(_equal(left, right, offset, length) for offset, length in _unshared(ours, theirs))
 
 
-def extents(descriptor: int) -> list[tuple[int, int, int]]:
+def _unshared(ours: list[Extent], theirs: list[Extent]) -> Iterator[tuple[int, int]]:
+    """Yield what two files do not share, as offset and length.
+
+    What neither of them has reads as zeros, and a client makes a file of exabytes of it.
+    """
+    ends = sorted({end for offset, _, length in (*ours, *theirs) for end in (offset, offset + length)})
+    for offset, end in pairwise(ends):
+        if _place_at(ours, offset) != _place_at(theirs, offset):
+            yield offset, end - offset
+
+
+def _place_at(mapped: list[Extent], offset: int) -> int | None:
+    """Where a byte of a file is; None where nothing was written."""
+    before = bisect_right(mapped, offset, key=lambda extent: extent[0]) - 1
+    if before < 0:
+        return None
+    start, place, length = mapped[before]
+    return place + offset - start if offset < start + length else None
+
+
+def extents(descriptor: int) -> list[Extent]:
     """Return where the blocks of an open file are: offset, place on the device, length in bytes, by offset.
 
     Neighbours are one extent, and what was never written is none. ExtentsUnknown: the file system does not say.
     """
-    mapped, start, more = list[tuple[int, int, int]](), 0, True
+    mapped, start, more = list[Extent](), 0, True
     while more:
         batch = _mapped(descriptor, start)
         for offset, place, length, flags in batch:
@@ -80,14 +106,16 @@ def _mapped(descriptor: int, start: int) -> list[tuple[int, int, int, int]]:
     return [_EXTENT.unpack_from(asked, _REQUEST.size + number * _EXTENT.size) for number in range(count)]
 
 
-def _follows(before: tuple[int, int, int], offset: int, place: int) -> bool:
+def _follows(before: Extent, offset: int, place: int) -> bool:
     return before[0] + before[2] == offset and before[1] + before[2] == place
 
 
-def _equal(left: int, right: int) -> bool:
-    at, same, more = 0, True, True
-    while same and more:
-        ours, theirs = (os.pread(descriptor, _READ, at) for descriptor in (left, right))
+def _equal(left: int, right: int, offset: int, length: int) -> bool:
+    """Whether a range of two files has the same content; they may end in it."""
+    end = offset + length
+    same, more = True, True
+    while same and more and offset < end:
+        ours, theirs = (os.pread(descriptor, min(_READ, end - offset), offset) for descriptor in (left, right))
         same, more = ours == theirs, bool(ours)
-        at += len(ours)
+        offset += len(ours)
     return same

@@ -86,6 +86,25 @@ def test_share_that_lost_its_rule_for_writing(
     assert said == [fine if options is None else lost, fine, fine]
 
 
+def test_snapshots_that_are_not_exported_to_a_client_with_root(serving: Path) -> None:
+    def configured(squash: str) -> None:
+        nfs = {"clients": [{"client": "10.0.0.0/24", "squash": squash}], "snapshots": True}
+        share = DesiredShare.model_validate({"name": "data", "type": "mixed", "project": 1001, "nfs": nfs})
+        wanted(shares=[share.model_dump()])
+
+    snapshot = serving / "srv/pool" / paths.SNAPSHOTS / "data/20261129T120000Z-hourly"
+    snapshot.mkdir(parents=True)
+    configured("none")
+    said = sentences(shares.check(host()))
+    assert "WARN: The snapshots of data are not exported over NFS: some of them are of a former share" in said
+    assert "Remove these snapshots, or squash root of all clients: millrace snapshot list data" in said
+    configured("root")
+    assert "snapshots" not in sentences(shares.check(host()))
+    configured("none")
+    (snapshot / "manifest.json").write_text('{"schema_version": 1, "type": "mixed", "project": 1001}')
+    assert "snapshots" not in sentences(shares.check(host()))
+
+
 def test_smb_direct_that_is_not_served_or_served_too_widely(serving: Path) -> None:
     smb = {"users": ["admin"], "direct": True}
     share = DesiredShare.model_validate(

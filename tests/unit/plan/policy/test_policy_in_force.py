@@ -96,3 +96,27 @@ def test_torn_last_good_policy_is_no_substitute(file: Path) -> None:
     file.write_text(TYPO)
     with pytest.raises(BadInput, match=r"etc/millrace/policy\.toml"):
         policy_in_force.find()
+
+
+LATER = GOOD + "new_key = true\n[snapshots]\nfree = 20\n[new_section]\nkey = 1\n"
+
+
+def test_keys_of_a_later_version_are_left_out_of_the_last_good_policy_and_named(file: Path) -> None:
+    for path in (file, policy_in_force.last_good_file()):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(LATER)
+    policy_in_force.save_last_good()
+    found = policy_in_force.find()
+    assert (found.policy.nfs.networks, found.policy.snapshots.free) == (["10.1.0.0/16"], 20)
+    assert "stays in force without new_section, nfs.new_key, which this version does not know" in (found.problem or "")
+    assert policy_in_force.last_good() == found.policy
+    [finding] = check.check(Host())
+    assert finding.level is Level.WARN and "without new_section, nfs.new_key" in finding.sentence
+
+
+def test_wrong_value_of_the_last_good_policy_is_no_key_of_a_later_version(file: Path) -> None:
+    for path in (file, policy_in_force.last_good_file()):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(LATER.replace("free = 20", "free = 200"))
+    with pytest.raises(BadInput):
+        policy_in_force.find()

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """How a share differs from a snapshot of it: each kind of change is named once, and what is equal is not."""
 
+import errno
 import json
 import os
 import shutil
@@ -155,11 +156,12 @@ def test_pipe_of_a_client_keeps_nobody_waiting(trees: tuple[Path, Path]) -> None
     assert found(old, new) == {("removed", "set/a", None), ("added", "set/a", None)}
 
 
-def test_file_that_a_client_holds_is_said_not_to_be_compared(
-    trees: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("number", [errno.EAGAIN, errno.EIO, errno.ENODATA, errno.EUCLEAN, errno.EBADMSG])
+def test_file_that_a_client_holds_or_that_cannot_be_read_is_said_not_to_be_compared(
+    trees: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch, number: int
 ) -> None:
     def held(left: int, right: int) -> bool:
-        raise BlockingIOError(11, "Resource temporarily unavailable")
+        raise OSError(number, os.strerror(number))
 
     monkeypatch.setattr(snapshot_compare, "same_content", held)
     with opened(*trees) as (left, right):
@@ -202,3 +204,21 @@ def test_what_cannot_be_compared_is_refused(here: Nas, capsys: pytest.CaptureFix
     ):
         assert run(["snapshot", "compare", *words]) != 0
         assert sentence in capsys.readouterr().err.replace("'", "")
+
+
+@pytest.mark.parametrize("which", ["snapshot", "share"])
+def test_place_that_is_removed_or_replaced_meanwhile_has_no_comparison(
+    here: Nas, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, which: str
+) -> None:
+    place = here.snapshots.place(*AT.split("@")) if which == "snapshot" else here.share
+
+    def replaced(older: int, newer: int, threads: int) -> object:
+        differences = differing(older, newer, threads)
+        place.rename(place.with_name("aside"))
+        if which == "share":
+            place.mkdir()
+        return differences
+
+    monkeypatch.setattr(snapshot_compare, "differing", replaced)
+    assert run(["snapshot", "compare", AT]) != 0
+    assert "was removed or replaced while it was compared" in capsys.readouterr().err

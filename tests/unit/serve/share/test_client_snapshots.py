@@ -3,6 +3,7 @@
 
 import json
 import os
+import shutil
 import stat
 from collections.abc import Sequence
 from pathlib import Path
@@ -119,6 +120,34 @@ def test_users_who_only_read_a_share_reach_its_snapshots(top: Path, monkeypatch:
     assert mode(snapshot.parent) == 0o755
 
 
+def test_snapshot_that_is_removed_meanwhile_keeps_nobody_in(top: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    owners: list[int] = []
+    monkeypatch.setattr(os, "fchown", lambda _, uid, gid: owners.append(gid))
+    own, gone = made(top), made(top, FORMER)
+    listed = os.listdir
+
+    def also_gone(at: int | Path) -> list[str]:
+        names = listed(at)
+        if isinstance(at, int) and FORMER in names:
+            shutil.rmtree(gone)
+        return names
+
+    monkeypatch.setattr(os, "listdir", also_gone)
+    assert settled(share(writing="together", group="ml")) == []
+    assert (owners, mode(own), mode(own.parent)) == ([2002], 0o711, 0o750)
+
+
+def test_snapshot_that_cannot_be_settled_leaves_no_former_users_in(
+    top: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    snapshot = made(top)
+    settled(share())
+    (snapshot.parent / FORMER).symlink_to(tmp_path)
+    monkeypatch.setattr(os, "fchown", lambda *_: None)
+    [problem] = settled(share(writing="together", group="ml"))
+    assert problem.startswith("clients of data do not see its snapshots: ") and mode(snapshot.parent) == 0o700
+
+
 def test_directory_is_there_before_the_first_snapshot(top: Path) -> None:
     top.rmdir()
     settled(share())
@@ -186,8 +215,11 @@ def test_snapshots_are_exported_only_where_that_is_switched_on(top: Path) -> Non
     assert share(nfs={"enabled": False, "snapshots": True}).exported_snapshots is None
 
 
-def test_snapshots_are_not_exported_beside_one_of_a_former_share(top: Path) -> None:
-    wanted = share(nfs={"snapshots": True})
+ROOT_CLIENT = {"client": "10.0.0.0/24", "squash": "none"}
+
+
+def test_snapshots_are_not_exported_to_root_beside_one_of_a_former_share(top: Path) -> None:
+    wanted = share(nfs={"clients": [ROOT_CLIENT], "snapshots": True})
     made(top)
     assert client_snapshots.exportable([wanted], POOL) == [wanted] and client_snapshots.obstacles([wanted], POOL) == []
     made(top, FORMER, project=1000)
@@ -195,6 +227,15 @@ def test_snapshots_are_not_exported_beside_one_of_a_former_share(top: Path) -> N
     assert exported.exported_snapshots is None
     [problem] = client_snapshots.obstacles([wanted], POOL)
     assert problem.startswith("the snapshots of data are not exported: some of them are of a former share")
+
+
+def test_snapshot_that_cannot_be_read_takes_no_others_from_clients_whose_root_is_squashed(top: Path) -> None:
+    wanted = share(nfs={"snapshots": True})
+    own, unreadable = made(top), made(top, FORMER)
+    (unreadable / "manifest.json").write_text("{")
+    settled(wanted)
+    assert client_snapshots.exportable([wanted], POOL) == [wanted] and client_snapshots.obstacles([wanted], POOL) == []
+    assert (mode(own), mode(unreadable)) == (0o711, 0o700)
 
 
 def test_settings_are_kept_and_served(appliance: Appliance) -> None:

@@ -42,6 +42,32 @@ def parse_policy(text: str, origin: str) -> Policy:
         raise BadInput(f"{origin}: {problem(error)}") from error
 
 
+def parse_known(text: str, origin: str) -> tuple[Policy, list[str]]:
+    """Parse a policy that another version may have written, without the keys that this one does not know.
+
+    Return these keys as well. BadInput: no TOML, or a wrong value.
+    """
+    try:
+        values = tomllib.loads(text)
+        Policy.model_validate(values)
+    except tomllib.TOMLDecodeError as error:
+        raise BadInput(f"{origin} is not valid TOML: {error}") from error
+    except ValidationError as error:
+        unknown = [each["loc"] for each in error.errors() if each["type"] == "extra_forbidden"]
+    else:
+        unknown = []
+    for *above, key in unknown:
+        table = values
+        for name in above:
+            table = table[str(name)]
+        del table[str(key)]
+    try:
+        policy = Policy.model_validate(values)
+    except ValidationError as error:
+        raise BadInput(f"{origin}: {problem(error)}") from error
+    return policy, sorted(".".join(map(str, place)) for place in unknown)
+
+
 def source() -> Path | None:
     """Return the file that the policy is read from; None where there is none and the defaults are used."""
     return next((path for path in _candidates() if path.exists()), None)

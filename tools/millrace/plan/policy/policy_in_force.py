@@ -12,10 +12,11 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from millrace.plan.policy.model import Policy
-from millrace.plan.policy.policy_file import load_policy, parse_policy, source
+from millrace.plan.policy.policy_file import load_policy, parse_known, parse_policy, source
 from millrace.system import paths
 from millrace.system.errors import BadInput
 from millrace.system.files import write_text
+from millrace.system.names import several
 
 
 @dataclass(frozen=True)
@@ -39,8 +40,9 @@ def find() -> InForce:
         kept = _last_good()
         if kept is None:
             raise
-        policy, when = kept
-        return InForce(policy, f"{error}; the policy of {when} stays in force")
+        policy, when, unknown = kept
+        without = f" without {several(unknown)}, which this version does not know" if unknown else ""
+        return InForce(policy, f"{error}; the policy of {when} stays in force{without}")
 
 
 def in_force() -> Policy:
@@ -72,10 +74,12 @@ def save_last_good() -> None:
         write_text(last_good_file(), text)
 
 
-def _last_good() -> tuple[Policy, str] | None:
+def _last_good() -> tuple[Policy, str, list[str]] | None:
+    """The policy, its time, and its keys that were left out: a later version may have kept it before a rollback."""
     path = last_good_file()
     try:
         when = datetime.fromtimestamp(path.stat().st_mtime, UTC).isoformat(timespec="minutes")
-        return parse_policy(path.read_text(), str(path)), when
+        policy, unknown = parse_known(path.read_text(), str(path))
+        return policy, when, unknown
     except (BadInput, OSError, UnicodeDecodeError):
         return None

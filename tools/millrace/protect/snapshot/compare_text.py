@@ -24,7 +24,7 @@ def lines(compared: SnapshotComparison) -> Iterator[str]:
     listed = ", ".join(f"{number} {what}" for number, what in counts if number)
     yield f"{compared.newer} compared with {compared.older}: {listed or 'no difference'}"
     if compared.unread:
-        yield f"{compared.unread} entries could not be compared, as clients were changing them: compare again"
+        yield f"{compared.unread} entries could not be compared: clients changed them, or reading failed"
 
 
 def _cells(entry: SnapshotDifference) -> tuple[str, str, str, str]:

@@ -22,7 +22,7 @@ from millrace.protect.snapshot.snapshot_store import SnapshotStore
 from millrace.serve.clone import clone_job, clone_place
 from millrace.serve.clone.clone_place import ClonePlace
 from millrace.serve.share.server import ShareServer
-from millrace.system.errors import BadInput, Failed
+from millrace.system.errors import BadInput, Failed, Refused
 from millrace.system.extents import same_content
 from millrace.system.text import printable_name
 from millrace.system.trees.descend import GONE, below, descend, entries, is_gone
@@ -37,6 +37,8 @@ MATCHED = 50_000
 # a device, or a file that an NFS client holds for writing, keeps nobody waiting
 _READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 _KINDS: dict[int, EntryKind] = {stat.S_IFREG: "file", stat.S_IFDIR: "directory", stat.S_IFLNK: "link"}
+# a bad sector, or a structure of XFS that its checksum refutes: of one file
+_UNREADABLE = (errno.EIO, errno.ENODATA, errno.EUCLEAN, errno.EBADMSG)
 # snapshots have none of them
 _DEVICES = (stat.S_IFCHR, stat.S_IFBLK)
 
@@ -84,6 +86,7 @@ def compare(older: str, newer: str | None, server: ShareServer) -> SnapshotCompa
     """Compare a snapshot, or a directory of it, with another one; with the share as it is where there is none.
 
     BadInput: a place is no snapshot, or they are of two shares. Refused: there is no such snapshot or directory.
+    Failed: one of them was removed or replaced meanwhile.
     """
     only_root()
     snapshots = SnapshotStore(server.pool.filesystem.mountpoint)
@@ -96,6 +99,8 @@ def compare(older: str, newer: str | None, server: ShareServer) -> SnapshotCompa
         clone_place.opened(right, snapshots.mountpoint) as theirs,
     ):
         differences = differing(ours, theirs, clone_job.threads())
+        for place, at in ((left, ours), (right, theirs)):
+            _require_unmoved(place, at, snapshots.mountpoint)
     listed = sorted(differences.listed, key=lambda entry: entry.path)[:LISTED]
     counts = differences.counts
     return SnapshotComparison(
@@ -111,6 +116,17 @@ def compare(older: str, newer: str | None, server: ShareServer) -> SnapshotCompa
         entries=listed,
         more=counts.total() - len(listed),
     )
+
+
+def _require_unmoved(place: ClonePlace, at: int, mountpoint: str) -> None:
+    """Failed: a place is not the directory that was opened, so what was found in it may be half of it."""
+    try:
+        with clone_place.opened(place, mountpoint) as now:
+            same = os.path.samestat(os.fstat(now), os.fstat(at))
+    except Refused:
+        same = False
+    if not same:
+        raise Failed(f"{place} was removed or replaced while it was compared: compare again")
 
 
 def differing(older: int, newer: int, threads: int) -> _Differences:
@@ -190,7 +206,7 @@ def _verdict(name: str, old: os.stat_result, new: os.stat_result, left: int, rig
 def _same_file(
     name: str, old: os.stat_result, new: os.stat_result, left: int, right: int, other: str | None = None
 ) -> bool | None:
-    """Whether a file has the same content in both; None where a client keeps it from being read.
+    """Whether a file has the same content in both; None where a client, or a fault, keeps it from being read.
 
     `other` is its name in the second directory where it has another one there.
     """
@@ -200,7 +216,7 @@ def _same_file(
         with _file(name, left) as ours, _file(other or name, right) as theirs:
             return same_content(ours, theirs)
     except OSError as error:
-        if error.errno in (*GONE, errno.EAGAIN):
+        if error.errno in (*GONE, *_UNREADABLE, errno.EAGAIN):
             return None
         raise
 

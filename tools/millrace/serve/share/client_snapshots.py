@@ -79,9 +79,9 @@ def settle(shares: Sequence[Share], mountpoint: str) -> list[str]:
 
 
 def exportable(shares: Sequence[Share], mountpoint: str) -> list[Share]:
-    """Return shares with the export of their snapshots only where all of these are of the share.
+    """Return shares with the export of their snapshots only where its clients reach none of a former share.
 
-    Root of a client that is not squashed goes where users do not.
+    `settle` closes these to users; root of a client that is not squashed goes where users do not.
     """
     return [
         share
@@ -104,16 +104,22 @@ def _is_seen(share: Share) -> bool:
 def _problem(share: Share, mountpoint: str) -> str | None:
     if not (kept_snapshots.top(mountpoint) / share.name).is_dir():
         return "their directory cannot be made"
-    if _foreign(share, mountpoint):
+    if any(client.squash == "none" for client in share.exports) and foreign(share.name, share.project, mountpoint):
         listed = command("millrace snapshot list", share.name)
-        return f"some of them are of a former share, or cannot be read; remove those: {listed}"
+        return (
+            "some of them are of a former share or cannot be read, and root of a client is not squashed; remove these "
+            f"snapshots, or squash root of all clients: {listed}"
+        )
     return None
 
 
-def _foreign(share: Share, mountpoint: str) -> list[str]:
-    """The names of snapshots that are of a former share, or of which it is not known."""
-    names = kept_snapshots.names(share.name, mountpoint)
-    return [name for name in names if kept_snapshots.project_of(share.name, name, mountpoint) != share.project]
+def foreign(share: str, project: int, mountpoint: str) -> list[str]:
+    """Return the names of snapshots that are of a former share, or of which it is not known.
+
+    OSError: they cannot be listed.
+    """
+    names = kept_snapshots.names(share, mountpoint)
+    return [name for name in names if kept_snapshots.project_of(share, name, mountpoint) != project]
 
 
 def _settle(name: str, share: Share | None, mountpoint: str, top: int) -> None:
@@ -126,17 +132,27 @@ def _settle(name: str, share: Share | None, mountpoint: str, top: int) -> None:
         return
     nofollow.make_directory(name, PRIVATE, top)
     gid, mode = _access(share)
-    foreign = _foreign(share, mountpoint)
     with nofollow.directory(name, top) as at:
-        for each in os.listdir(at):
-            if snapshot_name.problem(each) is None:
-                with nofollow.directory(each, at) as snapshot:
-                    _set_mode(snapshot, PRIVATE if each in foreign else CROSSED)
+        # nobody whom the share lets in no more, whatever happens to a snapshot below
         if os.fstat(at).st_gid != gid:
-            # nobody of the former group meanwhile
             os.fchmod(at, PRIVATE)
             os.fchown(at, -1, gid)
+        _set_mode(at, stat.S_IMODE(os.fstat(at).st_mode) & mode)
+        for each in os.listdir(at):
+            if snapshot_name.problem(each) is None:
+                _settle_snapshot(each, share, mountpoint, at)
         _set_mode(at, mode)
+
+
+def _settle_snapshot(name: str, share: Share, mountpoint: str, at: int) -> None:
+    own = kept_snapshots.project_of(share.name, name, mountpoint) == share.project
+    try:
+        with nofollow.directory(name, at) as snapshot:
+            _set_mode(snapshot, CROSSED if own else PRIVATE)
+    except Failed as error:
+        # removed meanwhile
+        if not isinstance(error.__cause__, FileNotFoundError):
+            raise
 
 
 def _access(share: Share) -> tuple[int, int]:

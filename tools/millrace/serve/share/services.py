@@ -2,7 +2,7 @@
 """The files of the shares, and how running servers reload them."""
 
 from collections.abc import Callable, Collection, Sequence
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 
 from millrace.plan.defaults import SmbdSettings
@@ -88,6 +88,11 @@ def services(
     NFS comes before SMB, whose configuration Samba may refuse. tlshd comes before the exports that demand it.
     """
 
+    @cache
+    def exportable() -> list[Share]:
+        # once: the manifests of snapshots are read for it
+        return client_snapshots.exportable(shares, pool.filesystem.mountpoint)
+
     def export(settled: Settled) -> bool:
         foreign = export_table.foreign_files()
         settled.warnings.extend(
@@ -95,8 +100,7 @@ def services(
         )
         if not is_active(NFS, run):
             return False
-        exported = client_snapshots.exportable(shares, pool.filesystem.mountpoint)
-        settled.warnings.extend(export_table.reload([] if nfs.EXPORTS in settled.kept else exported, run))
+        settled.warnings.extend(export_table.reload([] if nfs.EXPORTS in settled.kept else exportable(), run))
         return True
 
     def serve_smb(settled: Settled) -> bool:
@@ -123,10 +127,7 @@ def services(
                 FileEntry(nfs.SETTINGS, lambda: nfs.settings(nfsd, has_rdma_device(), nfs.scope(pool))),
                 FileEntry(nfs.ENVIRONMENT, lambda: nfs.environment(nfsd), recorded=False),
                 FileEntry(nfs.MODULE_OPTIONS, lambda: nfs.module_options(nfsd), when=not nfsd.localio),
-                FileEntry(
-                    nfs.EXPORTS,
-                    lambda: nfs.exports(client_snapshots.exportable(shares, pool.filesystem.mountpoint)),
-                ),
+                FileEntry(nfs.EXPORTS, lambda: nfs.exports(exportable())),
                 FileEntry(quota.PROJECTS, lambda: quota.projects(shares)),
                 FileEntry(quota.PROJECT_NAMES, lambda: quota.project_names(shares)),
             ],

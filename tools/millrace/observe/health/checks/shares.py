@@ -13,7 +13,7 @@ from millrace.serve.config import store
 from millrace.serve.config.model import Config
 from millrace.serve.log_forward import forward
 from millrace.serve.render import rendered
-from millrace.serve.share import directories, export_table, nfs, permissions, quota
+from millrace.serve.share import client_snapshots, directories, export_table, nfs, permissions, quota
 from millrace.serve.share.direct.ports import obstacle
 from millrace.serve.share.quota import child_quota_problems
 from millrace.serve.share.services import CHILD_QUOTA
@@ -49,6 +49,7 @@ def check(host: Host) -> list[HealthFinding]:
         *_lost(host, loaded.config, mountpoint),
         *_deleted(mountpoint),
         *_rules(loaded.config, mountpoint),
+        *_closed_snapshots(loaded.config, mountpoint),
     ]
     count = len(loaded.config.shares)
     shares = "1 share is" if count == 1 else f"{count} shares are"
@@ -249,6 +250,30 @@ def _rules(config: Config, mountpoint: str) -> list[HealthFinding]:
         )
         findings.append(finding)
     return findings
+
+
+def _closed_snapshots(config: Config, mountpoint: str) -> list[HealthFinding]:
+    """Shares whose snapshots are not exported, as a client with root would reach those of a former share."""
+    closed = []
+    for share in config.shares:
+        to_root = share.nfs.snapshots and any(client.squash == "none" for client in share.nfs.clients)
+        with suppress(OSError):
+            if to_root and share.nfs.enabled and client_snapshots.foreign(share.name, share.project, mountpoint):
+                closed.append(share.name)
+    return [
+        HealthFinding(
+            check=NAME,
+            kind="closed-snapshots",
+            subject=name,
+            level=Level.WARN,
+            sentence=(
+                f"The snapshots of {name} are not exported over NFS: some of them are of a former share or cannot be "
+                "read, and root of a client is not squashed."
+            ),
+            todo=("Remove these snapshots, or squash root of all clients: " + command("millrace snapshot list", name)),
+        )
+        for name in closed
+    ]
 
 
 def _group(gid: int, config: Config) -> str:

@@ -162,6 +162,32 @@ def test_link_in_place_of_a_directory_is_reported_and_not_followed(top: Path, tm
     assert problem.startswith("clients of data do not see its snapshots: ") and mode(elsewhere) == 0o700
 
 
+def test_directory_that_adopted_drives_link_elsewhere_is_not_exported(top: Path, tmp_path: Path) -> None:
+    (tmp_path / "elsewhere").mkdir()
+    (top / "data").symlink_to(tmp_path / "elsewhere")
+    shares = [share(nfs={"snapshots": True})]
+    assert [each.exported_snapshots for each in client_snapshots.exportable(shares, POOL)] == [None]
+    top.rename(tmp_path / "moved")
+    top.symlink_to(tmp_path / "moved")
+    (tmp_path / "moved/data").unlink()
+    (tmp_path / "moved/data").mkdir()
+    assert [each.exported_snapshots for each in client_snapshots.exportable(shares, POOL)] == [None]
+
+
+@pytest.mark.parametrize(("name", "target"), [("tree", "/srv/pool/other"), ("data", "/"), ("data", "../../other")])
+def test_snapshot_with_a_link_that_leads_out_of_it_stays_closed(top: Path, name: str, target: str) -> None:
+    snapshot = made(top)
+    if name == "tree":
+        (snapshot / "tree").rmdir()
+    (snapshot / name).symlink_to(target)
+    assert settled(share()) == [] and mode(snapshot) == 0o700
+    (snapshot / name).unlink()
+    (snapshot / "tree").mkdir(exist_ok=True)
+    # that of a home
+    (snapshot / "data").symlink_to("tree")
+    assert settled(share()) == [] and mode(snapshot) == 0o711
+
+
 def test_link_in_place_of_all_snapshots_fails(top: Path, tmp_path: Path) -> None:
     top.rmdir()
     top.symlink_to(tmp_path)

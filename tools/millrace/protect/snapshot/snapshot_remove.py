@@ -141,7 +141,7 @@ def carry_out(server: ShareServer, clock: RemovalClock) -> list[str]:
                 done.append(f"{each.share}@{each.name} is not removed yet: {describe(error)}")
                 continue
             record = record.without(each.share, each.name)
-            done.append(f"{each.share}@{each.name} is removed, as {each.by} ordered {moment(each.at)}")
+            done.append(f"{each.share}@{each.name} is removed, as {one_line(each.by)} ordered {moment(each.at)}")
         kept_removals.write(snapshots.mountpoint, record)
     return done
 

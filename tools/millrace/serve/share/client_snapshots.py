@@ -102,8 +102,12 @@ def _is_seen(share: Share) -> bool:
 
 
 def _problem(share: Share, mountpoint: str) -> str | None:
-    if not (kept_snapshots.top(mountpoint) / share.name).is_dir():
-        return "their directory cannot be made"
+    try:
+        with kept_snapshots.opened(mountpoint, share.name) as at:
+            _require_own(at, share.name)
+    except (Failed, OSError) as error:
+        # exportfs would follow a link to what it leads to
+        return f"their directory is not usable: {describe(error)}"
     if any(client.squash == "none" for client in share.exports) and foreign(share.name, share.project, mountpoint):
         listed = command("millrace snapshot list", share.name)
         return (
@@ -133,6 +137,7 @@ def _settle(name: str, share: Share | None, mountpoint: str, top: int) -> None:
     nofollow.make_directory(name, PRIVATE, top)
     gid, mode = _access(share)
     with nofollow.directory(name, top) as at:
+        _require_own(at, name)
         # nobody whom the share lets in no more, whatever happens to a snapshot below
         if os.fstat(at).st_gid != gid:
             os.fchmod(at, PRIVATE)
@@ -148,11 +153,23 @@ def _settle_snapshot(name: str, share: Share, mountpoint: str, at: int) -> None:
     own = kept_snapshots.project_of(share.name, name, mountpoint) == share.project
     try:
         with nofollow.directory(name, at) as snapshot:
-            _set_mode(snapshot, CROSSED if own else PRIVATE)
+            _set_mode(snapshot, CROSSED if own and _leads_nowhere_else(snapshot) else PRIVATE)
     except Failed as error:
         # removed meanwhile
         if not isinstance(error.__cause__, FileNotFoundError):
             raise
+
+
+def _require_own(at: int, name: str) -> None:
+    if os.fstat(at).st_uid != os.getuid():
+        raise Failed(f"the directory of the snapshots of {name} is not of root: examine it and remove it")
+
+
+def _leads_nowhere_else(snapshot: int) -> bool:
+    """Whether no link in a snapshot, beside its tree, leads smbd to anything but the tree."""
+    with os.scandir(snapshot) as held:
+        links = {entry.name for entry in held if entry.is_symlink()}
+    return SNAPSHOT_TREE not in links and {os.readlink(link, dir_fd=snapshot) for link in links} <= {SNAPSHOT_TREE}
 
 
 def _access(share: Share) -> tuple[int, int]:

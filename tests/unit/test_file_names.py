@@ -23,11 +23,23 @@ TESTED = {
 # Tests of a whole room, or of files that are no program.
 OF_THE_ROOM = {
     "measure/bench": {"imports"},
-    "boot": {"factory_reset", "firewall", "journald", "kernel_answers", "sshd", "unattended", "unit_order", "units"},
+    "boot": {
+        "confinement",
+        "factory_reset",
+        "firewall",
+        "journald",
+        "kernel_answers",
+        "sshd",
+        "unattended",
+        "unit_order",
+        "units",
+    },
     "serve/join": {"shares"},
     "millrace_client": {"oldest_python"},
     "plan": {"sentences"},
     "serve/config": {"released_documents"},
+    # programs that stories of a booted server run
+    "vm": {"hostile_drives"},
 }
 
 

@@ -106,10 +106,12 @@ def test_keys_of_a_later_version_are_left_out_of_the_last_good_policy_and_named(
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(LATER)
     policy_in_force.save_last_good()
-    found = policy_in_force.find()
-    assert (found.policy.nfs.networks, found.policy.snapshots.free) == (["10.1.0.0/16"], 20)
-    assert "stays in force without new_section, nfs.new_key, which this version does not know" in (found.problem or "")
-    assert policy_in_force.last_good() == found.policy
+    in_force = policy_in_force.find()
+    assert (in_force.policy.nfs.networks, in_force.policy.snapshots.free) == (["10.1.0.0/16"], 20)
+    assert "stays in force without new_section, nfs.new_key, which this version does not know" in (
+        in_force.problem or ""
+    )
+    assert policy_in_force.last_good() == in_force.policy
     [finding] = check.check(Host())
     assert finding.level is Level.WARN and "without new_section, nfs.new_key" in finding.sentence
 

@@ -86,7 +86,7 @@ class SnapshotLock(NamedSnapshot):
     def end(self, now: datetime) -> str:
         """Return when it ends at the earliest, ISO 8601 in UTC: `until`, or later by what is left of its seconds."""
         counted = now + timedelta(seconds=self.left)
-        if counted - ages.when(self.until) <= DRIFT:
+        if counted <= ages.when(self.until) + DRIFT:
             return self.until
         return counted.astimezone(UTC).isoformat(timespec="seconds")
 

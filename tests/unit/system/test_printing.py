@@ -202,7 +202,6 @@ def test_no_module_pads_columns_by_itself() -> None:
 # What draws bars on stderr while something goes on; it is imported when that begins.
 BARS = {
     "measure/bench/report/text.py",
-    "protect/snapshot/snapshot_bar.py",
     "storage/drive_test/testing_text.py",
     "storage/provision/provision_verbs.py",
     "system/progress_bar.py",

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 import pytest
 
 from tests.vm.box import Box
+from tests.vm.shares.test_snapshots import pass_time
 from tests.vm.shares.words import HOST, PASSWORD, mounted, nfs
 from vm.machine import Machine
 
@@ -140,6 +141,7 @@ def test_snapshot_that_was_removed_is_no_earlier_version(box: Box, client: Machi
     ]
     assert time_of(newest) in over_smb(client, "ann", "allinfo note")
     box.millrace(f"snapshot remove {SHARE}@{newest}", seconds=600)
+    pass_time(box)
     shown = over_smb(client, "ann", "allinfo note")
     assert time_of(newest) not in shown and time_of(snapshot) in shown
 

@@ -188,7 +188,9 @@ def test_the_verb_says_what_it_changed_from_what_to_what(server: Path, monkeypat
     monkeypatch.setattr("millrace.tune.settings.current", lambda pool, run: SettingsFound(planned_settings(plan())))
     first = CliRunner().invoke(tune)
     assert first.exit_code == 0
-    [line] = [line for line in first.output.splitlines() if line.startswith(f"{server}/sys/class/block/md127/md/stripe")]
+    [line] = [
+        line for line in first.output.splitlines() if line.startswith(f"{server}/sys/class/block/md127/md/stripe")
+    ]
     assert line.split()[1:4] == ["256", "8192", "changed"]
     again = CliRunner().invoke(tune)
     assert again.output == "Nothing to change; 34 settings checked.\n"

@@ -57,7 +57,8 @@ def cases() -> Iterator[dict[str, Any]]:
     from millrace.protect.snapshot.snapshot_compare import differing
     from millrace.serve.clone.clone_again import AgainClone, ChangeClock, changes
     from millrace.serve.clone.clone_tree import TreeClone
-    from millrace.system import extents, reflink
+    from millrace.system import extents as shared_blocks
+    from millrace.system import reflink
 
     def project(path: Path) -> int:
         descriptor = os.open(path, os.O_RDONLY)
@@ -92,13 +93,13 @@ def cases() -> Iterator[dict[str, Any]]:
             "project": project(stage / "tree/d1/a"),
         }
         read = list[int]()
-        equal_content = extents._equal
+        equal_content = shared_blocks._equal
 
         def counted(left: int, right: int, offset: int, length: int) -> bool:
             read.append(length)
             return equal_content(left, right, offset, length)
 
-        extents._equal = counted
+        shared_blocks._equal = counted
         untouched = differing(tree, source, 2)
         yield {"case": "a comparison of what is equal", "differ": untouched.counts.total(), "read": len(read)}
         change(share)

@@ -4093,7 +4093,7 @@ export interface SmbdSettings {
  * How `newer` differs from `older`: numbers of files and directories, the first entries by path, how many more.
  *
  * A directory that was moved counts once, with what it holds. Of one that was added or removed all that it holds
- * counts. `unread` entries were moved, replaced or held by clients while they were compared.
+ * counts. `unread` entries were moved, replaced or held by clients while they were compared, or could not be read.
  */
 export interface SnapshotComparison {
     schema_version: 1;

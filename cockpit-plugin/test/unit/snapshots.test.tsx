@@ -89,7 +89,7 @@ test("files of a snapshot are opened, restored and compared", async () => {
     await dialog.findByText("Since the snapshot: 0 added, 0 changed, 0 with other permissions, 1 moved, 0 removed.");
     expect(argv("snapshot compare")).toEqual(["snapshot", "compare", `models@${HOURLY}/set`, "--json"]);
     expect(dialog.getAllByRole("row")[1]?.textContent).toContain("movedb.pta.pt");
-    dialog.getByText("2 entries could not be compared, as clients were changing them.");
+    dialog.getByText("2 entries could not be compared: clients changed them, or reading failed.");
 });
 
 test("what a restore would replace stays, and the sentence is shown", async () => {

@@ -13,7 +13,8 @@ import { useVerb } from "../../lib/hooks";
 import { _, format, ngettext } from "../../lib/i18n";
 import { follow, type CliError } from "../../lib/millrace";
 
-const CHANGES = 3600;
+/** Seconds that a comparison may take: every file of the share is looked at. */
+const COMPARE_SECONDS = 3600;
 
 function differenceWord(what: SnapshotDifference["what"]): string {
     switch (what) {
@@ -92,7 +93,7 @@ function counted(compared: SnapshotComparison): string {
 }
 
 function Comparison({ row, path }: { row: SnapshotRow; path: readonly string[] }): JSX.Element {
-    const found = useVerb("snapshot compare", [placeOf(row, path)], { admin: true, timeout: CHANGES });
+    const found = useVerb("snapshot compare", [placeOf(row, path)], { admin: true, timeout: COMPARE_SECONDS });
     const columns: Column<SnapshotDifference>[] = [
         { title: _("Difference"), sort: ({ what }) => what, cell: ({ what }) => differenceWord(what) },
         { title: _("Name"), heads: true, sort: (entry) => entry.path, cell: (entry) => entry.path },
@@ -105,7 +106,7 @@ function Comparison({ row, path }: { row: SnapshotRow; path: readonly string[] }
                 <>
                     <p>{counted(compared)}</p>
                     {compared.unread > 0 && (
-                        <p>{format(ngettext("$0 entry could not be compared, as clients were changing it.", "$0 entries could not be compared, as clients were changing them.", compared.unread),
+                        <p>{format(ngettext("$0 entry could not be compared: clients changed it, or reading failed.", "$0 entries could not be compared: clients changed them, or reading failed.", compared.unread),
                             number(compared.unread))}</p>
                     )}
                     {compared.entries.length > 0 && (

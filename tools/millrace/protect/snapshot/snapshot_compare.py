@@ -54,6 +54,9 @@ class _Held:
     state: os.stat_result
 
 
+_Pair = tuple[_Held, _Held]
+
+
 @dataclass
 class _Differences:
     """What was found. What is `gone` or has `come` may be one that was moved."""
@@ -239,46 +242,50 @@ def _file(name: str, at: int) -> Iterator[int]:
         os.close(descriptor)
 
 
-def _moved_directories(older: int, newer: int, differences: _Differences) -> list[tuple[_Held, _Held]]:
+def _moved_directories(older: int, newer: int, differences: _Differences) -> list[_Pair]:
     """Take the directories that were moved from what is gone and has come.
 
     The time of change of a directory stays if it is moved, and so do the names in it, in most cases.
     """
-    pairs = []
-    for ours, theirs in _alike(differences, stat.S_ISDIR, lambda state: (state.st_mtime_ns,)):
-        try:
-            with below(older, ours.path) as left, below(newer, theirs.path) as right:
-                same = _held(left).keys() == _held(right).keys()
-        except Failed as error:
-            if not is_gone(error):
-                raise
-            continue
-        if same:
-            pairs.append((ours, theirs))
-    _take(differences, pairs)
-    return pairs
+
+    def same(ours: _Held, theirs: _Held) -> bool:
+        with below(older, ours.path) as left, below(newer, theirs.path) as right:
+            return _held(left).keys() == _held(right).keys()
+
+    return _moved(differences, _alike(differences, stat.S_ISDIR, lambda state: (state.st_mtime_ns,)), same)
 
 
 def _moved_files(older: int, newer: int, differences: _Differences) -> None:
     """Take the files that were moved from what is gone and has come, and count them."""
+
+    def same(ours: _Held, theirs: _Held) -> bool:
+        with below(older, ours.path[:-1]) as left, below(newer, theirs.path[:-1]) as right:
+            return _same_file(ours.path[-1], ours.state, theirs.state, left, right, theirs.path[-1]) is True
+
+    alike = _alike(differences, stat.S_ISREG, lambda state: (state.st_mtime_ns, state.st_size))
+    for ours, theirs in _moved(differences, alike, same):
+        differences.add("moved", theirs, ours.path)
+
+
+def _moved(differences: _Differences, alike: Iterator[_Pair], same: Callable[[_Held, _Held], bool]) -> list[_Pair]:
+    """Return which of the pairs are one entry, and take these from what is gone and has come."""
     pairs = []
-    for ours, theirs in _alike(differences, stat.S_ISREG, lambda state: (state.st_mtime_ns, state.st_size)):
+    for ours, theirs in alike:
         try:
-            with below(older, ours.path[:-1]) as left, below(newer, theirs.path[:-1]) as right:
-                same = _same_file(ours.path[-1], ours.state, theirs.state, left, right, theirs.path[-1])
+            if same(ours, theirs):
+                pairs.append((ours, theirs))
         except Failed as error:
             if not is_gone(error):
                 raise
-            continue
-        if same:
-            pairs.append((ours, theirs))
-            differences.add("moved", theirs, ours.path)
-    _take(differences, pairs)
+    taken = {id(held) for pair in pairs for held in pair}
+    differences.gone = [held for held in differences.gone if id(held) not in taken]
+    differences.come = [held for held in differences.come if id(held) not in taken]
+    return pairs
 
 
 def _alike(
     differences: _Differences, of_kind: Callable[[int], bool], key: Callable[[os.stat_result], tuple[int, ...]]
-) -> Iterator[tuple[_Held, _Held]]:
+) -> Iterator[_Pair]:
     """Yield what is gone with what has come and is like it, each once."""
     gone = defaultdict[tuple[int, ...], list[_Held]](list)
     for held in differences.gone[:MATCHED]:
@@ -287,12 +294,6 @@ def _alike(
     for held in differences.come[:MATCHED]:
         if of_kind(held.state.st_mode) and (like := gone.get(key(held.state))):
             yield like.pop(0), held
-
-
-def _take(differences: _Differences, pairs: list[tuple[_Held, _Held]]) -> None:
-    taken = {id(held) for pair in pairs for held in pair}
-    differences.gone = [held for held in differences.gone if id(held) not in taken]
-    differences.come = [held for held in differences.come if id(held) not in taken]
 
 
 def _whole(top: int, held: _Held, what: DifferenceKind, threads: int, differences: _Differences) -> None:

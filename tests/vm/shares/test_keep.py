@@ -2,6 +2,7 @@
 """The state of the server on its pool: after each change, for root alone, and locks of clients with it."""
 
 import json
+import re
 
 import pytest
 
@@ -58,7 +59,8 @@ def test_kept_state_is_for_root_alone(box: Box, client: Machine) -> None:
     assert set(box.say(f"stat -c '%a %U' {KEEP}/*").splitlines()) == {"600 root"}
     for user in ("anna", "admin"):
         assert box.machine.run(f"setpriv --reuid={user} --clear-groups ls {KEEP}", check=False).status != 0
-    assert ".millrace" not in box.say("exportfs -s; testparm -s 2>/dev/null")
+    # Previous Versions of a share name the directory of its snapshots, which smbd alone reads for its user.
+    assert not re.search(r"\.millrace(?!-snapshots/)", box.say("exportfs -s; testparm -s 2>/dev/null"))
     refused = box.millrace("share create .millrace", check=False)
     assert refused.status != 0
     mounted = client.run(

@@ -121,6 +121,8 @@ def states(top: Path) -> dict[str, tuple[object, ...]]:
             content = path.read_bytes()
         elif path.is_symlink():
             content = os.readlink(path)
-        attributes = {key: os.getxattr(path, key, follow_symlinks=False) for key in os.listxattr(path, follow_symlinks=False)}
+        attributes = {
+            key: os.getxattr(path, key, follow_symlinks=False) for key in os.listxattr(path, follow_symlinks=False)
+        }
         held[name] = (state.st_mode, state.st_uid, state.st_gid, state.st_mtime_ns, content, first, attributes)
     return held

@@ -314,7 +314,9 @@ def _parsed(fields: Any) -> ListedEntry:
         size=_number(size, LARGEST_FILE),
         inode=_number(inode, (1 << 64) - 1),
         target=target,
-        attributes={_attribute(name): base64.b64decode(value, validate=True) for name, value in (attributes or {}).items()},
+        attributes={
+            _attribute(name): base64.b64decode(value, validate=True) for name, value in (attributes or {}).items()
+        },
         extents=None if places is None else _places(places, size),
     )
 

@@ -81,6 +81,12 @@ class BaseTree:
                 if is_exact and (known := entry.identity) is not None:
                     self._by_places[known] = entry.path
 
+    def __enter__(self) -> "BaseTree":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._opener.__exit__()
+
     @contextmanager
     def same(self, entry: ListedEntry) -> Iterator[int | None]:
         """Open the file that has the content of an entry, under whatever name; None where there is none."""

@@ -11,8 +11,6 @@ from dataclasses import dataclass, field
 from hashlib import blake2b
 from pathlib import Path
 
-import pytest
-
 from millrace.protect.replica import file_list
 from millrace.protect.replica.file_list import FileList, FileListHeader, ListedEntry, OwnerNames, SourceShare
 from millrace.protect.replica.tree_build import BaseTree, Built, TreeBuild
@@ -37,11 +35,6 @@ def copy_blocks(source: int, target: int) -> None:
     """Stand in for a reflink, which tmpfs does not know; strict: a target with content is replaced."""
     os.ftruncate(target, 0)
     os.pwrite(target, os.pread(source, os.fstat(source).st_size, 0), 0)
-
-
-@pytest.fixture(autouse=True)
-def placed(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(file_list.extents, "extents", places)
 
 
 @dataclass
@@ -87,12 +80,6 @@ class Pair:
         """Let what was built be the base of the next build."""
         self.bases = [(self.target, text)]
         self.built += 1
-
-
-@pytest.fixture
-def pair(tmp_path: Path) -> Pair:
-    (tmp_path / "source").mkdir()
-    return Pair(tmp_path)
 
 
 @contextmanager

@@ -6,6 +6,7 @@ from typing import Literal
 
 from pydantic import Field
 
+from millrace.protect.snapshot.snapshot_model import SnapshotProgress
 from millrace.serve.config.replica import ReplicaSource
 from millrace.system import ages, paths
 from millrace.system.documents import Contract, Count
@@ -15,7 +16,7 @@ ReplicaAction = Literal["sync", "drill"]
 LATE = 3
 """A replica that was not up to date for so many periods is late."""
 LEAST_LATE = timedelta(hours=3)
-"""Its newest snapshot is late after `LATE` periods, and not before this: schedules have hours as their shortest period."""
+"""Its newest snapshot is late after `LATE` periods and not before this: schedules begin at an hour."""
 
 
 class ReplicaOrder(Contract):
@@ -44,9 +45,9 @@ class ReplicaReport(Contract):
     """How a replica was brought up to date at `at`. Times are ISO 8601 in UTC, sizes in bytes.
 
     `snapshot` is the newest one of the source that has a list; `moment` is when the share was like it. `is_new`: it was
-    not here before. `is_newest`: the source had none after it. Of its `entries` `shared` files have all blocks of an earlier snapshot here, of `changed` ones the
-    ranges that differ were read. `fetched` were read from the source, `verified` of them twice. `removed` snapshots were
-    more than are kept.
+    not here before. `is_newest`: the source had none after it. Of its `entries` `shared` files have all blocks of an
+    earlier snapshot here, of `changed` ones the ranges that differ were read. `fetched` were read from the source,
+    `verified` of them twice. `removed` snapshots were more than are kept.
     """
 
     schema_version: Literal[1] = 1
@@ -172,7 +173,7 @@ class ReplicaChange(Contract):
 
 
 class Promotion(Contract):
-    """A replica that is a served share now, as it was in `snapshot`. `missing`: what this server lacks, in sentences."""
+    """A replica that is a served share now, as it was in `snapshot`. `missing` is what this server lacks, in words."""
 
     schema_version: Literal[1] = 1
     share: str
@@ -184,6 +185,7 @@ class Promotion(Contract):
 
 ReplicaLine = ReplicaProgress | ReplicaReport
 DrillLine = ReplicaProgress | DrillReport
+PromotionLine = SnapshotProgress | Promotion
 
 
 def late(source: ReplicaSource, state: ReplicaState, moment: str | None, now: datetime) -> str | None:

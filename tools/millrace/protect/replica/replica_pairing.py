@@ -24,7 +24,7 @@ from millrace.serve.share import edit
 from millrace.serve.share.kept_snapshots import SNAPSHOT_TREE
 from millrace.serve.share.server import ShareServer
 from millrace.system.documents import checked
-from millrace.system.errors import BadInput, Failed, MillraceError, Refused
+from millrace.system.errors import BadInput, MillraceError, Refused
 from millrace.system.files import describe
 from millrace.system.text import shown
 from millrace.system.trees import nofollow

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What millrace-reflink@replica.service does: build the newest snapshot of the source here, and keep it as a snapshot."""
+"""What millrace-reflink@replica.service does: build the newest snapshot of the source here, and keep it."""
 
 import errno
 import os
@@ -174,8 +174,9 @@ def _require_room(mountpoint: str, entries: int) -> None:
     pool = os.statvfs(kept_snapshots.top(mountpoint).parent)
     blocks, inodes = pool.f_bavail * 100 < pool.f_blocks * FLOOR, (pool.f_favail - entries) * 100 < pool.f_files * FLOOR
     if blocks or inodes:
+        what = "the pool" if blocks else "the inodes of the pool"
         raise Refused(
-            f"less than {FLOOR} % of {'the pool' if blocks else 'the inodes of the pool'} of this server would be free: "
+            f"less than {FLOOR} % of {what} of this server would be free: "
             f"remove files, or {snapshot_remove.remedy()}; {AGAIN}"
         )
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where a replica is built: `.millrace-snapshots/.replica/SHARE/SNAPSHOT`, from where a complete one becomes a snapshot.
+"""Where a replica is built: `.millrace-snapshots/.replica/SHARE/SNAPSHOT`, until it becomes a snapshot.
 
 A stage has the manifest of the source and the list of its files, and `tree` and `parts`. It stays when a build ends, so
 that the next one goes on. No snapshot is made or removed there, and nothing lists it.

@@ -53,7 +53,8 @@ def _row(
 ) -> ReplicaRow:
     held = replica_stage.replicated(snapshots, name)
     newest = next(reversed(held.values()), None)
-    state, moment = states.of(name), newest and (newest.moment or newest.last)
+    state = states.of(name)
+    moment = None if newest is None else newest.moment or newest.last
     return ReplicaRow(
         share=name,
         source=source.place,
@@ -62,7 +63,7 @@ def _row(
         paused=source.paused,
         running=running,
         snapshots=len(held),
-        newest=newest and newest.name,
+        newest=None if newest is None else newest.name,
         moment=moment,
         age=_seconds(moment, now),
         lag=_seconds(state.current_at, now),

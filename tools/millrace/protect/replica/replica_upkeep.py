@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What millrace-cleanup@schedule.service does after the snapshots: list them for replicas, and bring ours up to date."""
+"""What millrace-cleanup@schedule.service does after the snapshots: list them for replicas, and bring ours on."""
 
 from collections.abc import Callable
 from datetime import datetime, timedelta

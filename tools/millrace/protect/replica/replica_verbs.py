@@ -4,7 +4,7 @@
 import signal
 import sys
 from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING, TextIO
+from typing import TYPE_CHECKING, TextIO, TypeVar
 
 import click
 
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
         ReplicaRow,
     )
 
+Line = TypeVar("Line")
 _MODEL = "millrace.protect.replica.replica_model"
 _change = prints(f"{_MODEL}:ReplicaChange")
 FILE = click.File("r", encoding="ascii", errors="replace")
@@ -152,12 +153,7 @@ def resume(name: str, show: Output) -> None:
 @replica.command()
 @click.argument("name", shell_complete=REPLICAS)
 @click.option("--name-again", metavar="NAME", help="Name of the replica, to confirm; without it, it is prompted for.")
-@prints(
-    f"{_MODEL}:Promotion",
-    "millrace.protect.snapshot.snapshot_model:SnapshotProgress",
-    lines=True,
-    words="Print progress as JSON lines.",
-)
+@prints(f"{_MODEL}:PromotionLine", lines=True, words="Print progress as JSON lines.")
 def promote(name: str, name_again: str | None, show: Output) -> None:
     """Serve a replica as a share, as it was in its newest snapshot; it is no replica afterwards.
 
@@ -226,12 +222,12 @@ def replica_end() -> None:
     JOB.clean_up()
 
 
-def _bar(lines: Iterable[object]) -> object:
+def _bar(lines: Iterable[Line]) -> Line | None:
     from millrace.protect.replica.replica_model import ReplicaProgress
     from millrace.system.progress_bar import BarState, progress_bar
     from millrace.system.text import pace, size
 
-    def state(line: object) -> BarState | None:
+    def state(line: Line) -> BarState | None:
         if not isinstance(line, ReplicaProgress):
             return None
         words = f"{line.entries} of {line.total} files and directories, {size(line.fetched)} read"

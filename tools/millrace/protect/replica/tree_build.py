@@ -390,8 +390,8 @@ def _attribute(opened: int) -> str:
 def _changed(entry: ListedEntry, former: tuple[Extent, ...], made: int) -> Iterator[tuple[int, int]]:
     """Yield what is to be read of a file that has the blocks of its former state; what has none any more is freed."""
     os.ftruncate(made, entry.size)
-    for offset, length, is_there in unshared(list(former), list(entry.extents or ())):
-        length = min(length, entry.size - offset)
+    for offset, whole, is_there in unshared(list(former), list(entry.extents or ())):
+        length = min(whole, entry.size - offset)
         if length <= 0:
             continue
         if is_there:

@@ -214,7 +214,9 @@ class DesiredShare(DesiredModel):
                 f"share {self.name} is a replica, which nobody opens: {command('millrace replica promote', self.name)}"
             )
         if self.replica is not None and (self.readers or self.snapshots is not None):
-            raise ValueError(f"share {self.name} is a replica: it has no replica and no schedule of snapshots of its own")
+            raise ValueError(
+                f"share {self.name} is a replica: it has no replica and no schedule of snapshots of its own"
+            )
         twice = first_duplicate(reader.address for reader in self.readers)
         if twice:
             raise ValueError(f"{twice} may read the snapshots of {self.name} twice")

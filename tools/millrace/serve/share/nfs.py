@@ -39,7 +39,9 @@ def exports(shares: Sequence[Share]) -> str:
     # Here and not above: health imports this module every 30 s and renders nothing.
     from millrace.system.render import render
 
-    return render(f"{EXPORTS}.j2", shares=shares, options=options, snapshots=snapshots, readers=readers, not_for_nfs=NOT_FOR_NFS)
+    return render(
+        f"{EXPORTS}.j2", shares=shares, options=options, snapshots=snapshots, readers=readers, not_for_nfs=NOT_FOR_NFS
+    )
 
 
 def options(share: Share, client: NfsClient) -> str:

@@ -193,3 +193,17 @@ def test_drill_without_a_common_snapshot_is_refused(replicas: Replicas) -> None:
     with pytest.raises(MillraceError, match="has no snapshot that its source still has"):
         replicas.run("drill")
     assert replica_run.FLOOR == 10
+
+
+def test_replica_that_differs_is_read_as_a_whole(replicas: Replicas) -> None:
+    first = replicas.snapshot(1)
+    replicas.synced()
+    for path in (replicas.tree(first) / "set/one", replicas.tree(first) / "set/deep/two"):
+        path.write_bytes(b"x" * path.stat().st_size)
+    second = replicas.snapshot(2)
+    with pytest.raises(Failed, match="differs from the snapshot of the source: the next run reads all files again"):
+        replicas.synced(full=True)
+    assert not replicas.nas.snapshots.place("copy", second).exists()
+    assert replicas.synced().shared == 0
+    assert states(replicas.tree(second)) == states(replicas.tree(second, "data"))
+    assert not STATES.read().of("copy").distrusted

@@ -87,7 +87,8 @@ class DrillReport(Contract):
 class ReplicaState(Contract):
     """What is known of a replica: its last runs. `problem` is why the last one ended badly; null where it did not.
 
-    `current_at` is when it last had the newest snapshot of the source.
+    `current_at` is when it last had the newest snapshot of the source. `distrusted`: files here differed from the
+    source, so the next snapshot is read as a whole.
     """
 
     share: str
@@ -96,6 +97,7 @@ class ReplicaState(Contract):
     current_at: str | None = None
     report: ReplicaReport | None = None
     drill: DrillReport | None = None
+    distrusted: bool = False
 
 
 class ReplicaStates(Contract):

@@ -23,7 +23,7 @@ from millrace.protect.replica.replica_model import (
 )
 from millrace.protect.replica.replica_source import OfferedSnapshot
 from millrace.protect.replica.replica_stage import PARTS, ReplicaStage, entries_of
-from millrace.protect.replica.tree_build import Built, TreeBuild
+from millrace.protect.replica.tree_build import Built, DifferentContent, TreeBuild
 from millrace.protect.snapshot import snapshot_counts, snapshot_remove
 from millrace.protect.snapshot.snapshot_run import FLOOR
 from millrace.protect.snapshot.snapshot_store import SnapshotStore
@@ -49,20 +49,23 @@ def execute(server: ShareServer, links: Reflinks) -> ReplicaReport | DrillReport
         source = source_of(store.load(), order.share)
         state = _states().of(order.share).model_copy(update={"tried_at": _now()})
         try:
-            ended = _carry_out(order, source, server, links)
+            ended = _carry_out(order, source, state, server, links)
         except (MillraceError, OSError) as error:
-            sentence = _sentence(error, source)
-            _write(state.model_copy(update={"problem": sentence}))
+            sentence, differs = _sentence(error, source), isinstance(error, DifferentContent)
+            _write(state.model_copy(update={"problem": sentence, "distrusted": state.distrusted or differs}))
             raise Failed(sentence) from error
-        kind = "drill" if isinstance(ended, DrillReport) else "report"
-        is_current = isinstance(ended, ReplicaReport) and ended.is_newest
-        current = {"current_at": _now()} if is_current else {}
-        _write(state.model_copy(update={kind: ended, "problem": None, **current}))
+        if isinstance(ended, DrillReport):
+            changed = {"drill": ended, "distrusted": state.distrusted or ended.different > 0}
+        else:
+            current = _now() if ended.is_newest else state.current_at
+            distrusted = state.distrusted and not ended.is_new
+            changed = {"report": ended, "current_at": current, "distrusted": distrusted}
+        _write(state.model_copy(update={"problem": None, **changed}))
         return ended
 
 
 def _carry_out(
-    order: ReplicaOrder, source: ReplicaSource, server: ShareServer, links: Reflinks
+    order: ReplicaOrder, source: ReplicaSource, state: ReplicaState, server: ShareServer, links: Reflinks
 ) -> ReplicaReport | DrillReport:
     snapshots = SnapshotStore(server.pool.filesystem.mountpoint)
     stage = ReplicaStage(snapshots, order.share)
@@ -71,15 +74,28 @@ def _carry_out(
     with replica_source.mounted(source, server) as at:
         if order.action == "drill":
             return replica_drill.drill(order, stage, at, links)
-        return sync(order, source, stage, at, server, links)
+        try:
+            return sync(order, source, stage, at, server, links, state.distrusted)
+        except DifferentContent as error:
+            stage.clear(server.run)
+            raise DifferentContent(f"{error}: the next run reads all files again") from error
 
 
 def sync(
-    order: ReplicaOrder, source: ReplicaSource, stage: ReplicaStage, at: int, server: ShareServer, links: Reflinks
+    order: ReplicaOrder,
+    source: ReplicaSource,
+    stage: ReplicaStage,
+    at: int,
+    server: ShareServer,
+    links: Reflinks,
+    distrusted: bool = False,
 ) -> ReplicaReport:
     """Bring a replica up to date from the open directory of the snapshots of its source.
 
-    Refused: the source has none yet, or the pool too little room. Failed, BadInput, OSError: it is not complete.
+    `distrusted`: what is here differed from the source, so all is read.
+
+    Refused: the source has none yet, or the pool too little room. Failed, DifferentContent, BadInput, OSError: it is not
+    complete.
     """
     began = time.monotonic()
     share = store.load().share(order.share)
@@ -97,7 +113,7 @@ def sync(
     if known is None:
         if stage.snapshots.place(order.share, offer.name).exists():
             raise Failed(f"{order.share}@{offer.name} is a snapshot of this server: nothing was changed")
-        done = _build(order, offer, stage, at, share, links)
+        done = _build(order, offer, stage, at, share, links, distrusted)
     removed = _thin(source, stage, server)
     snapshot_counts.write(stage.snapshots.mountpoint)
     return ReplicaReport(
@@ -129,7 +145,13 @@ def _chosen(offers: list[OfferedSnapshot], newest: OfferedSnapshot, stage: Repli
 
 
 def _build(
-    order: ReplicaOrder, offer: OfferedSnapshot, stage: ReplicaStage, at: int, share: DesiredShare, links: Reflinks
+    order: ReplicaOrder,
+    offer: OfferedSnapshot,
+    stage: ReplicaStage,
+    at: int,
+    share: DesiredShare,
+    links: Reflinks,
+    distrusted: bool,
 ) -> Built:
     writer = ReplicaWriter(order.share, offer.name, offer.manifest.entries)
     _require_room(stage.snapshots.mountpoint, offer.manifest.entries)
@@ -145,7 +167,7 @@ def _build(
             header = listed.header
         _require_same(header, offer)
         live = {(each.name, each.id) for each in header.live}
-        based = replica_stage.bases(stage.snapshots, stage, offer.manifest, live, stack)
+        based = [] if distrusted else replica_stage.bases(stage.snapshots, stage, offer.manifest, live, stack)
         target = stack.enter_context(nofollow.directory(place / SNAPSHOT_TREE))
         parts = stack.enter_context(nofollow.directory(place / PARTS))
         build = TreeBuild(tree, target, parts, based, tick, links.share, random.SystemRandom())

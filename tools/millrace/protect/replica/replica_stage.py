@@ -135,15 +135,15 @@ def bases(
 
     It is the newest that the source had together with the next one, else the newest.
     """
-    found = list[BaseTree]()
+    trees = list[BaseTree]()
     for name in stage.begun():
         begun = stage.manifest(name)
         if begun is not None and name != manifest.name and (name, begun.id) in live:
-            found.append(_base(stage.top / name, True, stack))
+            trees.append(_base(stage.top / name, True, stack))
     held = replicated(store, stage.share)
     exact = [name for name, known in held.items() if (name, known.id) in live]
     chosen = (exact or list(held))[-1:]
-    return [*(_base(store.place(stage.share, name), bool(exact), stack) for name in chosen), *found]
+    return [*(_base(store.place(stage.share, name), bool(exact), stack) for name in chosen), *trees]
 
 
 def _base(directory: Path, is_exact: bool, stack: ExitStack) -> BaseTree:

@@ -34,7 +34,7 @@ def rows(
     order = ORDER.get()
     running = order.share if order is not None and JOB.runs(server.run) else None
     snapshots = SnapshotStore(server.pool.filesystem.mountpoint)
-    found = [
+    replicas = [
         _row(share.name, share.replica, snapshots, states, now, running == share.name)
         for share in config.shares
         if share.replica is not None and name in (None, share.name)
@@ -45,7 +45,7 @@ def rows(
         for reader in share.readers
         if name is None
     ]
-    return ReplicaList(replicas=found, readers=readers)
+    return ReplicaList(replicas=replicas, readers=readers)
 
 
 def _row(

@@ -125,8 +125,8 @@ def drill(name: str, show: Output) -> None:
     show.text(_drilled(ended))
     if ended.different:
         raise Failed(
-            f"{ended.different} of {ended.files} files differ from the source: compare all of them with "
-            f"millrace replica sync {name} --full-verify after the next snapshot"
+            f"{ended.different} of {ended.files} files differ from the source: the next snapshot is read as a whole; "
+            "verify the drives of the pool: millrace drive list"
         )
 
 

@@ -43,6 +43,10 @@ class ChangedList(Failed):
     """The source has not what its list says."""
 
 
+class DifferentContent(Failed):
+    """What was built is not what the source has: a tree here that it shares blocks with is not what it was."""
+
+
 @dataclass
 class Built:
     """What a build has done: `entries` in place, `kept` of an ended build among them.
@@ -158,8 +162,8 @@ class TreeBuild:
     def run(self, entries: Iterable[ListedEntry], full: bool = False) -> Built:
         """Build what is listed, and compare a sample of it with the source, or with `full` all.
 
-        ChangedList: the source has not what its list says. Failed: what was built is not what the source has. OSError:
-        the source or the pool fails; another run goes on.
+        ChangedList: the source has not what its list says. DifferentContent: what was built is not what the source has.
+        OSError: the source or the pool fails; another run goes on.
         """
         with self._sources, self._targets:
             for entry in entries:
@@ -346,7 +350,7 @@ class TreeBuild:
         while offset < end:
             ours, theirs = (os.pread(file, min(BLOCK, end - offset), offset) for file in (made, original))
             if ours != theirs or not ours:
-                raise Failed("a file differs from the snapshot of the source")
+                raise DifferentContent("a file differs from the snapshot of the source")
             offset += len(ours)
             self.done.verified += len(ours)
             self.tick(self.done)

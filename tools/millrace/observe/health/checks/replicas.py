@@ -58,7 +58,10 @@ def _replica(name: str, source: ReplicaSource, state: ReplicaState, now: datetim
                     f"{state.drill.different} of {state.drill.files} files of replica {name} differed from the source "
                     "in the last drill."
                 ),
-                todo=f"Compare all files: {command('millrace replica sync', name, options=['--full-verify'])}",
+                todo=(
+                    "The next snapshot is read as a whole. Check the drives (millrace drive list), then try "
+                    f"again: {command('millrace replica drill', name)}"
+                ),
             )
         )
     return findings

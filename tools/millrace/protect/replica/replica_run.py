@@ -94,8 +94,8 @@ def sync(
 
     `distrusted`: what is here differed from the source, so all is read.
 
-    Refused: the source has none yet, or the pool too little room. Failed, DifferentContent, BadInput, OSError: it is not
-    complete.
+    Refused: the source has none yet, or the pool too little room. Failed, DifferentContent, BadInput, OSError: it is
+    not complete.
     """
     began = time.monotonic()
     share = store.load().share(order.share)

@@ -3354,7 +3354,8 @@ export interface ReplicaSource {
 /**
  * What is known of a replica: its last runs. `problem` is why the last one ended badly; null where it did not.
  *
- * `current_at` is when it last had the newest snapshot of the source.
+ * `current_at` is when it last had the newest snapshot of the source. `distrusted`: files here differed from the
+ * source, so the next snapshot is read as a whole.
  */
 export interface ReplicaState {
     share: string;
@@ -3363,6 +3364,7 @@ export interface ReplicaState {
     current_at: string | null;
     report: ReplicaReport | null;
     drill: DrillReport | null;
+    distrusted: boolean;
 }
 
 /**

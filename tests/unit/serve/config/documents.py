@@ -211,8 +211,8 @@ WRITERS: dict[str, set[str]] = {
         "update-source.json",
     },
     "lifecycle/update/stage.py": set(),
-    # orders and progress, which end with the boot
-    "system/jobs/job.py": set(),
+    # orders and progress, which end with the boot, and how runs of replicas ended
+    "system/jobs/job.py": {"replicas.json"},
     "system/jobs/record.py": {"job.json"},
     "serve/share/machine_sid.py": {"machine-sid.json"},
     "serve/volume/serve.py": set(),

@@ -19,8 +19,8 @@ LightState = Literal["none", "ok", "late", "failed", "running"]
 class Light(Contract):
     """The copies of a share at a place. Times are ISO 8601 in UTC, `period` is in seconds.
 
-    `none`: there is no copy, or no schedule that keeps one. `last` is when the newest copy was made, `next` when another
-    one is due, and `drill` when a restore was last tried there. `sentence` is the state, `todo` what to do.
+    `none`: there is no copy, or no schedule that keeps one. `last` is when the newest copy was made, `next` when the
+    next one is due, and `drill` when a restore was last tried there. `sentence` is the state, `todo` what to do.
     """
 
     share: str

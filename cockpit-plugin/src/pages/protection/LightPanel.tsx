@@ -20,7 +20,7 @@ function next(due: string): string {
 export function LightPanel({ light }: { light: Light }): JSX.Element {
     const facts: [string, string][] = light.schedule === null && light.last === null ? [] : [
         [_("Newest copy"), copyAge(light)],
-        [_("Schedule"), light.schedule ?? _("none")],
+        [_("Schedule"), light.schedule ?? _("no schedule")],
         ...(light.next === null ? [] : [[_("Next copy"), next(light.next)] as [string, string]]),
         ...(light.place === "here" ? [] : [[_("Last restore drill"), light.drill === null ? _("never") : moment(light.drill)] as [string, string]]),
     ];

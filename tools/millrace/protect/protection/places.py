@@ -19,12 +19,8 @@ SOURCES: dict[Place, Lights] = {"here": snapshot_light.lights}
 def lights(config: Config, run: Runner | None = None, sources: Mapping[Place, Lights] = SOURCES) -> list[Light]:
     """Return the lights of all shares, share by share in the order of the places."""
     now = datetime.now(UTC)
-    known = {
-        (light.share, light.place): light for source in sources.values() for light in source(config, now, run)
-    }
-    return [
-        known.get((share.name, place)) or absent(share.name, place) for share in config.shares for place in PLACES
-    ]
+    known = {(light.share, light.place): light for source in sources.values() for light in source(config, now, run)}
+    return [known.get((share.name, place)) or absent(share.name, place) for share in config.shares for place in PLACES]
 
 
 def shown(config: Config, share: str | None, run: Runner) -> Protection:

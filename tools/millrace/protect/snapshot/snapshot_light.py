@@ -74,7 +74,8 @@ def _state(
     last = record.last(share) if record is not None else None
     if last is not None and last.problem is not None:
         sentence = f"Share {share} has no {last.kind} snapshot of {moment(last.at)}: {last.problem.rstrip('.')}."
-        return "failed", sentence, f"It is tried again every 15 minutes; now: {command('millrace snapshot create', share)}"
+        by_hand = command("millrace snapshot create", share)
+        return "failed", sentence, f"It is tried again every 15 minutes; now: {by_hand}"
     if snapshots is None:
         return "none", f"The snapshots of share {share} have not been counted since the start.", AGAIN
     missed = next((kind for kind, number in schedule.kept.items() if number and _is_late(kind, snapshots, now)), None)

@@ -35,7 +35,7 @@ const cells = async (share: string) => {
 test("each share stands with its three places, in words", async () => {
     show();
     await screen.findByRole("link", { name: "models" });
-    expect((await cells("models"))[0]).toMatch(/^In time.* ago$/);
+    expect((await cells("models"))[0]).toMatch(/^In time.* old$/);
     expect((await cells("models")).slice(1)).toEqual(["Not set up", "Not set up"]);
     expect((await cells("backup"))[0]).toMatch(/^Late/);
     expect(await cells("home")).toEqual(["Not set up", "Not set up", "Not set up"]);

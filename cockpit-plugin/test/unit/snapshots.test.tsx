@@ -139,8 +139,9 @@ test("a snapshot is removed when its name is typed", async () => {
     const remove = await screen.findByRole("button", { name: "Remove snapshot" });
     expect(remove).toHaveProperty("disabled", true);
     await user.type(screen.getByRole("textbox", { name: new RegExp(HOURLY) }), HOURLY);
+    await user.type(screen.getByRole("textbox", { name: "Hours until the removal" }), "48");
     await user.click(remove);
-    await waitFor(() => expect(argv("snapshot remove")).toEqual(["snapshot", "remove", `models@${HOURLY}`, "--json"]));
+    await waitFor(() => expect(argv("snapshot remove")).toEqual(["snapshot", "remove", `models@${HOURLY}`, "--after=48", "--json"]));
 });
 
 test("a snapshot is locked until a date", async () => {

@@ -9,7 +9,7 @@ import { placeWord } from "./words";
 
 /** When the newest copy was made, and how long ago that is. */
 export function copyAge({ last }: Light): string {
-    return last === null ? _("none") : format(_("$0 ($1 ago)"), moment(last), age(last));
+    return last === null ? _("none") : format(_("$0 ($1 old)"), moment(last), age(last));
 }
 
 function next(due: string): string {

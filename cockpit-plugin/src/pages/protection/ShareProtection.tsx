@@ -13,12 +13,14 @@ const EVERY = 30;
 /** The copies of one share at each place, and its snapshots. */
 export function ShareProtection({ name }: { name: string }): JSX.Element {
     const shown = useVerb("protection show", [name], { admin: true, every: EVERY });
-    const details = useVerb("share show", [name], { admin: true });
+    // A share of another server has no snapshots that are managed here.
+    const own = shown.data?.shares.some(({ lights }) => lights.some(({ place }) => place === "here")) === true;
+    const details = useVerb("share show", [name], { admin: true, when: own });
     const changed = () => { shown.reload(); details.reload(); };
     return (
         <>
             <PageHeader title={format(_("Protection of $0"), name)}>
-                <a href={link("protection")}>{_("All shares")}</a>{" · "}<a href={link("shares", "show", name)}>{format(_("Share $0"), name)}</a>
+                <a href={link("protection")}>{_("All shares")}</a>{own && <>{" · "}<a href={link("shares", "show", name)}>{format(_("Share $0"), name)}</a></>}
             </PageHeader>
             <Loaded of={shown} what={_("Loading protection")}>
                 {({ shares }) => (
@@ -27,9 +29,11 @@ export function ShareProtection({ name }: { name: string }): JSX.Element {
                     </div>
                 )}
             </Loaded>
-            <Loaded of={details} what={_("Loading the share")}>
-                {({ share }) => <SnapshotsPanel share={share} onChanged={changed} />}
-            </Loaded>
+            {own && (
+                <Loaded of={details} what={_("Loading the share")}>
+                    {({ share }) => <SnapshotsPanel share={share} onChanged={changed} />}
+                </Loaded>
+            )}
         </>
     );
 }

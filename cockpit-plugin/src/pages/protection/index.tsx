@@ -24,7 +24,7 @@ function Lit({ light }: { light: Light | undefined }): JSX.Element | null {
     return (
         <div data-place={light.place} data-state={light.state}>
             <LightLabel light={light} />
-            {light.last !== null && <div className="mr-subtle mr-small">{format(_("$0 ago"), age(light.last))}</div>}
+            {light.last !== null && <div className="mr-subtle mr-small">{format(_("$0 old"), age(light.last))}</div>}
         </div>
     );
 }

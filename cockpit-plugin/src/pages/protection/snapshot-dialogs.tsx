@@ -14,15 +14,19 @@ import { KINDS, type Kind } from "./words";
 
 export function RemoveSnapshot({ row, onDone, onClose }: { row: SnapshotRow; onDone: () => void; onClose: () => void }): JSX.Element {
     const [typed, setTyped] = useState("");
+    const [after, setAfter] = useState("");
     const remove = useChange("snapshot remove");
-    const confirm = async () => { if (await remove.go([`${row.share}@${row.name}`]) !== undefined) onDone(); };
+    const words = [`${row.share}@${row.name}`, ...(after === "" ? [] : [`--after=${after}`])];
+    const confirm = async () => { if (await remove.go(words) !== undefined) onDone(); };
     return (
         <ConfirmDialog danger title={format(_("Remove the snapshot $0?"), row.name)} action={_("Remove snapshot")}
-            ready={typed === row.name} busy={remove.busy} error={remove.error} onConfirm={() => void confirm()} onClose={onClose}>
+            ready={typed === row.name && /^\d{0,3}$/u.test(after)} busy={remove.busy} error={remove.error} onConfirm={() => void confirm()} onClose={onClose}>
             <div className="mr-stack">
                 <p>{_("Files that only this snapshot has are lost. The share itself stays as it is.")}</p>
                 <p>{_("The snapshot is removed after the waiting time of the policy (snapshots.removal_delay). It can be kept until then.")}</p>
                 <Form onSubmit={(event) => event.preventDefault()}>
+                    <TextField id="snapshot-after" label={_("Hours until the removal")} help={_("Without a number, those of the policy; not less than those.")}
+                        value={after} onChange={setAfter} disabled={remove.busy} />
                     <TextField id="snapshot-name" label={format(_("Type “$0” to confirm the removal"), row.name)} value={typed} onChange={setTyped} />
                 </Form>
             </div>

@@ -46,6 +46,16 @@ def test_place_that_knows_some_shares_leaves_the_others_dark(config: Config) -> 
     ]
 
 
+def test_share_of_another_server_has_the_lights_that_there_are(config: Config) -> None:
+    def other(of: Config, now: object, run: object) -> list[Light]:
+        return [absent("far", "second-server")]
+
+    sources = {"second-server": other}
+    assert [(light.share, light.place) for light in places.lights(config, sources=sources)][3:] == [
+        ("far", "second-server")
+    ]
+
+
 def test_verb_shows_each_share_with_its_places(config: Config, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["protection", "show"]) == 0
     table = capsys.readouterr().out

@@ -17,16 +17,23 @@ SOURCES: dict[Place, Lights] = {"here": snapshot_light.lights}
 
 
 def lights(config: Config, run: Runner | None = None, sources: Mapping[Place, Lights] = SOURCES) -> list[Light]:
-    """Return the lights of all shares, share by share in the order of the places."""
+    """Return the lights of all shares, share by share in the order of the places.
+
+    What a place has of another name, such as the share of another server, follows with the lights that there are.
+    """
     now = datetime.now(UTC)
     known = {(light.share, light.place): light for source in sources.values() for light in source(config, now, run)}
-    return [known.get((share.name, place)) or absent(share.name, place) for share in config.shares for place in PLACES]
+    own = [(share.name, place) for share in config.shares for place in PLACES]
+    others = sorted(known.keys() - set(own), key=lambda each: (each[0], PLACES.index(each[1])))
+    return [*(known.get(each) or absent(*each) for each in own), *(known[each] for each in others)]
 
 
 def shown(config: Config, share: str | None, run: Runner) -> Protection:
     """Return the lights of all shares, or of one. BadInput: `share` is no name. Refused: there is no such share."""
-    of = [each.name for each in (config.shares if share is None else [snapshot_job.present(config, share)])]
-    all_lights = lights(config, run)
-    return Protection(
-        shares=[ShareProtection(share=name, lights=[each for each in all_lights if each.share == name]) for name in of]
-    )
+    by_share: dict[str, list[Light]] = {}
+    for light in lights(config, run):
+        by_share.setdefault(light.share, []).append(light)
+    if share is not None and share not in by_share:
+        snapshot_job.present(config, share)
+    rows = [ShareProtection(share=name, lights=of) for name, of in by_share.items() if share in (None, name)]
+    return Protection(shares=rows)

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """`millrace protection …`."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 import click
@@ -41,14 +41,18 @@ def _lines(shown: "Protection") -> Iterator[str]:
     if not shown.shares:
         yield "There is no share. To create one: millrace share create NAME"
         return
-    cells = [(each.share, *map(_cell, each.lights)) for each in shown.shares]
-    yield from table(("Share", *PLACES.values()), cells)
-    yield ""
+    yield from table(("Share", *PLACES.values()), [(each.share, *_cells(each.lights)) for each in shown.shares])
+    single = len(shown.shares) == 1
     for light in (light for each in shown.shares for light in each.lights):
-        if light.state != "none" or len(shown.shares) == 1:
+        if single or light.state != "none":
             yield light.sentence
             if light.todo is not None:
                 yield f"  {light.todo}"
+
+
+def _cells(lights: Sequence["Light"]) -> Iterator[str]:
+    for place in PLACES:
+        yield next((_cell(light) for light in lights if light.place == place), "")
 
 
 def _cell(light: "Light") -> str:

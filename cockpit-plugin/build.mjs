@@ -59,6 +59,8 @@ const options = {
     // Said here and not in tsconfig.json, so that the bundle depends on nothing but this and the sources.
     jsx: "automatic",
     tsconfigRaw: {},
+    // The names of parts depend on the paths of their modules: those below this directory, wherever packages really are.
+    preserveSymlinks: true,
     legalComments: "none",
     metafile: true,
     define: { "process.env.NODE_ENV": '"production"' },

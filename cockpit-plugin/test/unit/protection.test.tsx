@@ -53,7 +53,7 @@ test("every state of a copy has its word", async () => {
 test("a server without shares leads to them", async () => {
     says("protection show", { schema_version: 1, shares: [] });
     show();
-    expect(await screen.findByText("Go to the shares")).toBeDefined();
+    expect(await screen.findByText("Go to shares")).toBeDefined();
 });
 
 test("limited access shows why there is nothing", async () => {

@@ -60,7 +60,7 @@ export default function Protection(): JSX.Element {
             <Panel title={_("Shares")} wide testId="protection">
                 <Loaded of={shown} what={_("Loading protection")}>
                     {({ shares }) => (shares.length === 0
-                        ? <p>{_("There is no share to protect.")} <a href={link("shares")}>{_("Go to the shares")}</a></p>
+                        ? <p>{_("There is no share to protect.")} <a href={link("shares")}>{_("Go to shares")}</a></p>
                         : <DataTable label={_("Copies of shares")} columns={columns()} rows={shares} rowKey={({ share }) => share} />)}
                 </Loaded>
             </Panel>

@@ -12,10 +12,10 @@ const EVERY = 30;
 
 /** The copies of one share at each place, and its snapshots. */
 export function ShareProtection({ name }: { name: string }): JSX.Element {
-    const shown = useVerb("protection show", [name], { admin: true, every: EVERY });
+    const shown = useVerb("protection show", [name], { admin: "allowed", every: EVERY });
     // A share of another server has no snapshots that are managed here.
     const own = shown.data?.shares.some(({ lights }) => lights.some(({ place }) => place === "here")) === true;
-    const details = useVerb("share show", [name], { admin: true, when: own });
+    const details = useVerb("share show", [name], { admin: "allowed", when: own });
     const changed = () => { shown.reload(); details.reload(); };
     return (
         <>

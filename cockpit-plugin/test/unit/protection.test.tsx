@@ -64,8 +64,8 @@ test("limited access shows why there is nothing", async () => {
 });
 
 test("a viewer sees the copies and may change nothing", async () => {
+    golden("access who", "viewer");
     setAdmin(false);
-    says("access who", { schema_version: 1, name: "vera", role: "viewer", source: "sudo" });
     says("share show", { schema_version: 1, share: document<{ shares: { name: string }[] }>("share-list.json").shares.find(({ name }) => name === "models") });
     says("snapshot list", { schema_version: 1, problem: null, snapshots: [] });
     does("protection show", (call) => call.end(JSON.stringify({ schema_version: 1, shares: [MODELS] })));

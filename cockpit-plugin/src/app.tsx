@@ -10,17 +10,18 @@ import { link, useRoute } from "./lib/route";
 import { StatusProvider } from "./lib/status";
 import Overview from "./pages/overview";
 
-/** Loaded when they are opened; Overview, which is opened first, comes with the frame. */
-const Access = page(() => import("./pages/access"));
-const Benchmark = page(() => import("./pages/benchmark"));
-const Clients = page(() => import("./pages/clients"));
-const Network = page(() => import("./pages/network"));
-const Protection = page(() => import("./pages/protection"));
-const Server = page(() => import("./pages/server"));
-const Settings = page(() => import("./pages/settings"));
-const Shares = page(() => import("./pages/shares"));
-const Storage = page(() => import("./pages/storage"));
-const Volumes = page(() => import("./pages/volumes"));
+/** Loaded when one of them is opened; Overview, which is opened first, comes with the frame. */
+const later = () => import("./pages/later");
+const Access = page(async () => ({ default: (await later()).Access }));
+const Benchmark = page(async () => ({ default: (await later()).Benchmark }));
+const Clients = page(async () => ({ default: (await later()).Clients }));
+const Network = page(async () => ({ default: (await later()).Network }));
+const Protection = page(async () => ({ default: (await later()).Protection }));
+const Server = page(async () => ({ default: (await later()).Server }));
+const Settings = page(async () => ({ default: (await later()).Settings }));
+const Shares = page(async () => ({ default: (await later()).Shares }));
+const Storage = page(async () => ({ default: (await later()).Storage }));
+const Volumes = page(async () => ({ default: (await later()).Volumes }));
 
 /** The first part of the address names the page; what follows is the page's own. */
 const PAGES: Record<string, ComponentType> = {

@@ -2104,8 +2104,8 @@ export type Level = "OK" | "WARN" | "UNKNOWN" | "FAIL";
 /**
  * The copies of a share at a place. Times are ISO 8601 in UTC, `period` is in seconds.
  *
- * `none`: there is no copy, or no schedule that keeps one. `last` is when the newest copy was made, `next` when another
- * one is due, and `drill` when a restore was last tried there. `sentence` is the state, `todo` what to do.
+ * `none`: there is no copy, or no schedule that keeps one. `last` is when the newest copy was made, `next` when the
+ * next one is due, and `drill` when a restore was last tried there. `sentence` is the state, `todo` what to do.
  */
 export interface Light {
     share: string;

@@ -2102,6 +2102,25 @@ export interface LeftOut {
 export type Level = "OK" | "WARN" | "UNKNOWN" | "FAIL";
 
 /**
+ * The copies of a share at a place. Times are ISO 8601 in UTC, `period` is in seconds.
+ *
+ * `none`: there is no copy, or no schedule that keeps one. `last` is when the newest copy was made, `next` when the
+ * next one is due, and `drill` when a restore was last tried there. `sentence` is the state, `todo` what to do.
+ */
+export interface Light {
+    share: string;
+    place: "here" | "second-server" | "off-site";
+    state: "none" | "ok" | "late" | "failed" | "running";
+    schedule: string | null;
+    last: string | null;
+    period: number | null;
+    next: string | null;
+    drill: string | null;
+    sentence: string;
+    todo: string | null;
+}
+
+/**
  * One port, bond or VLAN. `speed` in Mbit/s and MTUs in bytes where they are known.
  *
  * `addresses` are those that it has now, in CIDR form; `fixed` those of the desired state, none where DHCP or a
@@ -3019,6 +3038,12 @@ export interface Preview {
     share: Share;
     exports: string[];
     smb: string[];
+}
+
+/** The lights of all shares, or of one. */
+export interface Protection {
+    schema_version: 1;
+    shares: ShareProtection[];
 }
 
 /** How the client reaches the share. */
@@ -3942,6 +3967,12 @@ export interface ShareLogEntry {
 export interface ShareLogLoss {
     at: string;
     lines: number;
+}
+
+/** The lights of a share: here, on a second server, off site. */
+export interface ShareProtection {
+    share: string;
+    lights: Light[];
 }
 
 /**
@@ -5245,6 +5276,7 @@ export interface Outputs {
     "pool trim stop": TrimStatus;
     "pool unclean": UncleanStarts;
     "pool verify": Pool;
+    "protection show": Protection;
     "provision": ProvisionOutcome;
     "provision --dry-run": Steps;
     "reset run": Reset;

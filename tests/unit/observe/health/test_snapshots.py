@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Scheduled snapshots that failed, were missed or take too long, and those that were removed for free space."""
+"""Schedules that do not run or take too long, and snapshots that are removed by order or for free space."""
 
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -72,18 +72,6 @@ def test_snapshots_in_time_are_ok(host: Host) -> None:
 def test_share_without_a_schedule_has_no_finding(host: Host) -> None:
     write_model(files.config_file(), first_config())
     assert snapshots.check(host) == []
-
-
-def test_failed_snapshot_is_a_warning_with_its_reason(host: Host) -> None:
-    recorded(problem="less than 10 % of the pool is free")
-    finding = only(snapshots.check(host))
-    assert (finding.kind, finding.subject, finding.level) == ("failed", "data", Level.WARN)
-    assert "less than 10 % of the pool is free" in finding.sentence
-
-
-def test_missed_snapshot_is_a_warning(host: Host) -> None:
-    recorded(newest=ago(hours=3))
-    assert only(snapshots.check(host)).kind == "late"
 
 
 def test_snapshot_that_takes_longer_than_its_period_is_a_warning(host: Host) -> None:
@@ -192,7 +180,7 @@ def test_record_that_cannot_be_read_is_a_warning(host: Host) -> None:
 def test_locked_snapshots_are_counted(host: Host) -> None:
     recorded()
     ordered(0, locked=2)
-    assert only(snapshots.check(host)).sentence.endswith("none of which is late. 2 snapshots are locked.")
+    assert only(snapshots.check(host)).sentence.endswith("and the schedules run. 2 snapshots are locked.")
     _, _, locked, removals = metrics.families()
     assert [sample.value for sample in (*locked.samples, *removals.samples)] == [2, 0]
 

@@ -54,6 +54,18 @@ def due(schedule: SnapshotSchedule, names: Iterable[str], now: datetime) -> Sche
     return None
 
 
+def ends(kind: ScheduledKind, at: datetime) -> datetime:
+    """Return when the hour, day, week or month of a moment ends, in the zone of the moment; hours are those of UTC."""
+    if kind == "hourly":
+        return at.astimezone(UTC).replace(minute=0, second=0, microsecond=0) + timedelta(hours=1)
+    day = at.replace(hour=0, minute=0, second=0, microsecond=0)
+    if kind == "daily":
+        return day + timedelta(days=1)
+    if kind == "weekly":
+        return day + timedelta(days=7 - day.weekday())
+    return (day.replace(day=1) + timedelta(days=32)).replace(day=1)
+
+
 def shortest(schedule: SnapshotSchedule) -> ScheduledKind:
     """Return the kind of the shortest period that a schedule has."""
     return next(kind for kind, number in schedule.kept.items() if number)

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Are scheduled snapshots made in time, is there room for them, and are any to be removed?
+"""Do the schedules of snapshots run, is there room for them, and are any snapshots to be removed?
 
-Read from records: no check opens the pool.
+Whether a share's snapshots are late or failed is seen by the check `protection`. Read from records: no check opens the
+pool.
 """
 
 from collections.abc import Mapping, Sequence
@@ -10,7 +11,7 @@ from itertools import pairwise
 
 from millrace.observe.health.host import Host
 from millrace.observe.health.model import HealthFinding, Level
-from millrace.protect.snapshot.snapshot_schedule import PERIODS, counts_as, shortest
+from millrace.protect.snapshot.snapshot_schedule import PERIODS, shortest
 from millrace.protect.snapshot.snapshot_schedule_model import (
     COUNTS,
     NEWS,
@@ -22,21 +23,18 @@ from millrace.protect.snapshot.snapshot_schedule_model import (
 from millrace.serve.config import history, store
 from millrace.serve.config.history import RecordedChange
 from millrace.serve.config.model import Config
-from millrace.serve.config.schedule import ScheduledKind, SnapshotSchedule
+from millrace.serve.config.schedule import SnapshotSchedule
 from millrace.system import ages
 from millrace.system.command import command
 from millrace.system.text import duration, moment, one_line
 
 NAME = "snapshots"
 
-LATE = 2
-"""A snapshot that was not made for so many of its periods was missed."""
 UNIT = "millrace-cleanup@schedule.service"
 SILENT = timedelta(hours=1)
 """The timer starts the unit every quarter of an hour; after a boot it may take so long, too."""
 LOST = timedelta(days=7)
 """For so long after its last snapshot a schedule that no longer exists is reported."""
-SCHEDULES = "millrace snapshot schedules"
 SET = "snapshot schedule "
 """The words of a change that sets or ends a schedule begin so."""
 
@@ -55,19 +53,13 @@ def check(host: Host) -> list[HealthFinding]:
     if host.uptime > SILENT.total_seconds():
         findings += _silent(host, record, now)
     for share, schedule in shares:
-        last = record.last(share) if record is not None else None
-        if last is not None and last.problem is not None:
-            findings.append(_failed(share, last, last.problem))
-            continue
-        findings += _slow(share, schedule, last)
-        if held is not None and host.uptime > SILENT.total_seconds():
-            findings += _late(share, schedule, held, now)
+        findings += _slow(share, schedule, record.last(share) if record is not None else None)
     if findings:
         return findings
     what = "1 share has" if len(shares) == 1 else f"{len(shares)} shares have"
     locked = sum(each.locked for each in held.shares) if held is not None else 0
     also = f" {locked} snapshot{'s are' if locked > 1 else ' is'} locked." if locked else ""
-    sentence = f"{what} scheduled snapshots, none of which is late.{also}"
+    sentence = f"{what} scheduled snapshots, and the schedules run.{also}"
     return [HealthFinding(check=NAME, level=Level.OK, sentence=sentence)]
 
 
@@ -97,12 +89,6 @@ def _silent(host: Host, record: ScheduleRecord | None, now: datetime) -> list[He
     return [_warning("stopped", "", sentence, f"systemctl status millrace-upkeep@snapshot.timer {UNIT}")]
 
 
-def _failed(share: str, last: ScheduleTry, problem: str) -> HealthFinding:
-    sentence = f"Share {share} has no {last.kind} snapshot of {moment(last.at)}: {problem.rstrip('.')}."
-    todo = f"It is tried again every 15 minutes; now: {command('millrace snapshot create', share)}"
-    return _warning("failed", share, sentence, todo)
-
-
 def _slow(share: str, schedule: SnapshotSchedule, last: ScheduleTry | None) -> list[HealthFinding]:
     kind = shortest(schedule)
     if last is None or last.seconds is None or last.seconds <= PERIODS[kind].total_seconds():
@@ -111,27 +97,6 @@ def _slow(share: str, schedule: SnapshotSchedule, last: ScheduleTry | None) -> l
     sentence = f"The last snapshot of share {share} took {took}, which is longer than the period of {kind} snapshots."
     less = command("millrace snapshot schedule", share, options=[f"--{kind} 0"])
     return [_warning("slow", share, sentence, f"Keep those of a longer period only: {less}")]
-
-
-def _late(share: str, schedule: SnapshotSchedule, held: SnapshotCounts, now: datetime) -> list[HealthFinding]:
-    missed = [kind for kind, number in schedule.kept.items() if number and _is_late(share, kind, held, now)]
-    if not missed:
-        return []
-    sentence = f"Share {share} has no {missed[0]} snapshot of the last {duration(LATE * _seconds(missed[0]))}."
-    return [_warning("late", share, sentence, f"See what keeps it from that: {SCHEDULES}; millrace job show snapshot")]
-
-
-def _is_late(share: str, kind: ScheduledKind, held: SnapshotCounts, now: datetime) -> bool:
-    newest = held.of(share).newest
-    found = [ages.age(newest[each], now) for each in counts_as(kind) if each in newest]
-    known = [age for age in found if age is not None]
-    # before the first one there is nothing to be late; that the upkeep does not run is said once
-    return bool(known) and min(known).total_seconds() > LATE * _seconds(kind)
-
-
-def _seconds(kind: ScheduledKind) -> float:
-    # a month has up to 31 days
-    return PERIODS[kind].total_seconds() + (3 * 86400 if kind == "monthly" else 0)
 
 
 def _lost(config: Config, held: SnapshotCounts | None, now: datetime) -> list[HealthFinding]:

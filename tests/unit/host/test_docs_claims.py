@@ -13,7 +13,6 @@ from host.layout import REPO, SERVERS
 DOCS = REPO / "docs"
 GAP = "…"
 RIVALS = ("TrueNAS", "45Drives", "xiNAS", "by hand")
-# Not a number of the project's own.
 LINK = re.compile(r"\]\((https://[^)]+|[a-z-]+\.md[^)]*)\)")
 
 
@@ -75,7 +74,7 @@ def test_each_line_of_the_comparison_has_a_source() -> None:
 
 def test_page_of_the_hardware_has_each_server_that_is_booted() -> None:
     page = (DOCS / "hardware.md").read_text()
-    tried = {cells[0].strip("`") for cells in rows(page.partition("## What should work")[0])}
+    tried = {cells[0].strip("`") for cells in rows(page.partition("## Expected to work")[0])}
     assert tried == {path.stem for path in SERVERS.glob("*.toml")}
 
 

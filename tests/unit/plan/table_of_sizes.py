@@ -39,9 +39,9 @@ def planned(count: int, link: PcieLink) -> Plan:
         for port in range(2)
     ]
     ports = [port.model_copy(update={"speed": 100_000, "link": slot}) for port in ports]
-    found = propose(inventory.model_copy(update={"nics": ports}), Policy())
-    assert isinstance(found, Plan)
-    return found
+    plan = propose(inventory.model_copy(update={"nics": ports}), Policy())
+    assert isinstance(plan, Plan)
+    return plan
 
 
 def limit(prediction: Prediction | None, layer: LayerName, direction: Direction, transport: Transport) -> int:

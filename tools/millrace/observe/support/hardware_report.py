@@ -60,7 +60,7 @@ def hardware_report() -> HardwareReport:
         drives=_counted(map(_drive, inventory.drives), hide),
         ports=_counted(map(_port, inventory.nics), hide),
         layout=layout,
-        findings=_counted((f"{one.severity}: {one.what}" for one in findings), hide),
+        findings=_counted((f"{finding.severity}: {finding.what}" for finding in findings), hide),
     )
 
 

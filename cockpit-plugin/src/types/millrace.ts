@@ -1682,6 +1682,39 @@ export interface GrownPartition {
     size: number;
 }
 
+/** Equal parts of a server: how many, and what each is. */
+export interface HardwareParts {
+    count: number;
+    what: string;
+}
+
+/**
+ * What a server consists of; `memory` in bytes, `bays` the drives whose bay is known.
+ *
+ * `server`, `firmware` and `ecc` are null where the firmware does not report them. `layout` is that of the pool, or of
+ * the plan where there is no pool.
+ */
+export interface HardwareReport {
+    schema_version: 1;
+    millrace: string;
+    kernel: string;
+    server: string | null;
+    firmware: string | null;
+    cpu: string;
+    sockets: number;
+    nodes: number;
+    cores: number;
+    memory: number;
+    ecc: boolean | null;
+    modules: HardwareParts[];
+    switches: number;
+    bays: number;
+    drives: HardwareParts[];
+    ports: HardwareParts[];
+    layout: string;
+    findings: HardwareParts[];
+}
+
 /** One number for a tile: the best layer's median of one workload. */
 export interface Headline {
     rung: string;
@@ -5318,6 +5351,7 @@ export interface Outputs {
     "snapshot schedules": ScheduleList;
     "status": Status;
     "support": SupportArchive;
+    "support --hardware-report": HardwareReport;
     "support --list": SupportContents;
     "topology": Topology;
     "tune": TuneReport;

@@ -49,7 +49,7 @@ def check(host: Host) -> list[HealthFinding]:
     now, record, held = datetime.now(UTC), RECORD.get(), COUNTS.get()
     shares = [(share.name, share.snapshots) for share in config.shares if share.snapshots is not None]
     # snapshots of a schedule that ended are removed for free space, too
-    findings = [*_ordered(held), *_lost(config, held, now), *_floor(record, now)]
+    findings = [*_ordered(held), *_tighter(held), *_lost(config, held, now), *_floor(record, now)]
     if not shares:
         return findings
     if host.uptime > SILENT.total_seconds():
@@ -86,6 +86,35 @@ def _ordered(held: SnapshotCounts | None) -> list[HealthFinding]:
         sentence = "It is not known which snapshots are locked or to be removed, and none is removed."
         findings.append(_warning("record", "", sentence, "See why: millrace snapshot list"))
     return findings
+
+
+def _tighter(held: SnapshotCounts | None) -> list[HealthFinding]:
+    """Schedules and a floor of free space that are to remove what those before keep."""
+    findings = []
+    for each in held.tighter if held is not None else ():
+        if (tighter := each.tighter) is None:
+            continue
+        what = "1 snapshot" if tighter.removed == 1 else f"up to {tighter.removed} snapshots"
+        sentence = (
+            f"The schedule of share {each.share} keeps {tighter.wanted.words} snapshots from {moment(tighter.due)}, "
+            f"and removes {what} then: {one_line(tighter.by)} changed it at {moment(tighter.at)}."
+        )
+        todo = f"To keep them: {_schedule_again(each.share, each.kept)}"
+        findings.append(_warning("tighter", each.share, sentence, todo))
+    floor = held.floor if held is not None else None
+    if floor is not None and floor.raised is not None:
+        sentence = (
+            f"The floor of free space rises from {floor.percent} % to {floor.raised.percent} % at "
+            f"{moment(floor.raised.due)}; the oldest scheduled snapshots below it are removed then."
+        )
+        todo = f"To keep them: millrace policy set snapshots.free={floor.percent}"
+        findings.append(_warning("higher-floor", "", sentence, todo))
+    return findings
+
+
+def _schedule_again(share: str, schedule: SnapshotSchedule) -> str:
+    options = [f"--{kind} {number}" for kind, number in schedule.kept.items() if number]
+    return command("millrace snapshot schedule", share, options=[*options, *["--large"] * schedule.large])
 
 
 def _silent(host: Host, record: ScheduleRecord | None, now: datetime) -> list[HealthFinding]:
@@ -154,8 +183,7 @@ def _dropped(share: str, changes: Sequence[RecordedChange]) -> list[HealthFindin
         if change.what.startswith(SET):
             return []
         sentence = f"Share {share} lost its schedule of snapshots in a change of {moment(change.when)}."
-        options = [f"--{kind} {number}" for kind, number in known.snapshots.kept.items() if number]
-        again = command("millrace snapshot schedule", share, options=[*options, *["--large"] * known.snapshots.large])
+        again = _schedule_again(share, known.snapshots)
         return [
             _warning("lost", share, sentence, f"Earlier versions of Millrace drop schedules; set it again: {again}")
         ]

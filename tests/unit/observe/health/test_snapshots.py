@@ -148,6 +148,28 @@ def test_schedule_that_an_earlier_version_dropped_is_a_warning(
     assert all("--hourly 24 --daily 7" in (finding.todo or "") for finding in findings)
 
 
+@pytest.mark.parametrize(
+    ("what", "kinds"),
+    [
+        ("share set data: comment", ["shown"]),
+        ("share set data: smb.previous_versions", []),
+        ("config rollback 1", []),
+    ],
+)
+def test_previous_versions_that_an_earlier_version_shows_again_are_a_warning(
+    host: Host, monkeypatch: pytest.MonkeyPatch, what: str, kinds: list[str]
+) -> None:
+    monkeypatch.setattr("millrace.serve.config.audit_log.note", lambda text: None)
+    recorded()
+    for words, is_shown in (("share set data: smb.previous_versions", False), (what, True), ("user set anna", True)):
+        smb = store.load().shares[0].smb.model_copy(update={"previous_versions": is_shown})
+        shares = [store.load().shares[0].model_copy(update={"smb": smb})]
+        store.change("admin", words, lambda old, shares=shares: old.model_copy(update={"shares": shares}))
+    findings = [finding for finding in snapshots.check(host) if finding.kind == "shown"]
+    assert [finding.kind for finding in findings] == kinds
+    assert all("millrace share set data --no-previous-versions" in (finding.todo or "") for finding in findings)
+
+
 def test_schedule_that_ended_long_ago_is_no_warning(host: Host, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("millrace.serve.config.audit_log.note", lambda text: None)
     changed("snapshot schedule data: 24 hourly", SnapshotSchedule(hourly=24))

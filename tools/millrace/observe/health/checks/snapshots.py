@@ -5,6 +5,7 @@ Read from records: no check opens the pool.
 """
 
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from itertools import pairwise
 
@@ -19,7 +20,7 @@ from millrace.protect.snapshot.snapshot_schedule_model import (
     ScheduleTry,
     SnapshotCounts,
 )
-from millrace.serve.config import history, store
+from millrace.serve.config import files, history, store
 from millrace.serve.config.history import RecordedChange
 from millrace.serve.config.model import Config
 from millrace.serve.config.schedule import ScheduledKind, SnapshotSchedule
@@ -37,6 +38,8 @@ SILENT = timedelta(hours=1)
 LOST = timedelta(days=7)
 """For so long after its last snapshot a schedule that no longer exists is reported."""
 SCHEDULES = "millrace snapshot schedules"
+SWITCH = "previous_versions"
+"""The words of a change of this switch have its name."""
 SET = "snapshot schedule "
 """The words of a change that sets or ends a schedule begin so."""
 
@@ -49,7 +52,7 @@ def check(host: Host) -> list[HealthFinding]:
     now, record, held = datetime.now(UTC), RECORD.get(), COUNTS.get()
     shares = [(share.name, share.snapshots) for share in config.shares if share.snapshots is not None]
     # snapshots of a schedule that ended are removed for free space, too
-    findings = [*_ordered(held), *_tighter(held), *_lost(config, held, now), *_floor(record, now)]
+    findings = [*_ordered(held), *_tighter(held), *_lost(config, held, now), *_shown(config, now), *_floor(record, now)]
     if not shares:
         return findings
     if host.uptime > SILENT.total_seconds():
@@ -188,6 +191,45 @@ def _dropped(share: str, changes: Sequence[RecordedChange]) -> list[HealthFindin
             _warning("lost", share, sentence, f"Earlier versions of Millrace drop schedules; set it again: {again}")
         ]
     return []
+
+
+def _shown(config: Config, now: datetime) -> list[HealthFinding]:
+    """Previous versions that SMB clients see since a version that does not know their switch changed something."""
+    at = files.config_file().stat().st_mtime if files.config_file().exists() else 0.0
+    # old changes are no news, and nearly no server hides previous versions: its history is not parsed at each check
+    if now.timestamp() - at > LOST.total_seconds() or not any(map(_hides, files.history_numbers())):
+        return []
+    findings = []
+    changes = history.changes(config.serial)
+    for share in config.shares:
+        change = None if _is_hidden(config, share.name) else _shown_by(share.name, changes)
+        if change is not None and not change.what.startswith("config ") and SWITCH not in change.what:
+            sentence = f"SMB clients see the snapshots of share {share.name} since a change of {moment(change.when)}."
+            again = command("millrace share set", share.name, options=["--no-previous-versions"])
+            todo = f"Earlier versions of Millrace drop --no-previous-versions; set it again: {again}"
+            findings.append(_warning("shown", share.name, sentence, todo))
+    return findings
+
+
+def _shown_by(share: str, changes: Sequence[RecordedChange]) -> RecordedChange | None:
+    """The last change that showed the previous versions of a share to SMB clients again."""
+    shown = (
+        change
+        for change, before in pairwise(changes)
+        if _is_hidden(before.config, share) and not _is_hidden(change.config, share)
+    )
+    return next(shown, None)
+
+
+def _is_hidden(config: Config, share: str) -> bool:
+    known = config.share(share)
+    return known is not None and not known.smb.previous_versions
+
+
+def _hides(change: int) -> bool:
+    with suppress(OSError):
+        return b'"previous_versions": false' in files.history_file(change).read_bytes()
+    return False
 
 
 def _floor(record: ScheduleRecord | None, now: datetime) -> list[HealthFinding]:

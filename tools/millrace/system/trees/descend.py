@@ -104,8 +104,8 @@ def entries(directory: int, chosen: Callable[[str], bool] | None = None) -> Iter
 
     `chosen` says which names count; without it, all.
     """
-    with os.scandir(directory) as found:
-        for entry in found:
+    with os.scandir(directory) as listed:
+        for entry in listed:
             if chosen is not None and not chosen(entry.name):
                 continue
             try:

@@ -195,9 +195,12 @@ def _dropped(share: str, changes: Sequence[RecordedChange]) -> list[HealthFindin
 
 def _shown(config: Config, now: datetime) -> list[HealthFinding]:
     """Previous versions that SMB clients see since a version that does not know their switch changed something."""
-    at = files.config_file().stat().st_mtime if files.config_file().exists() else 0.0
+    try:
+        changed = ages.when(files.config_file().stat().st_mtime)
+    except OSError:
+        return []
     # old changes are no news, and nearly no server hides previous versions: its history is not parsed at each check
-    if now.timestamp() - at > LOST.total_seconds() or not any(map(_hides, files.history_numbers())):
+    if not ages.is_recent(changed, LOST, now) or not any(map(_hides, files.history_numbers())):
         return []
     findings = []
     changes = history.changes(config.serial)

@@ -1940,6 +1940,12 @@ export interface KeptElsewhere {
     trusted: Trusted[];
 }
 
+/** The floor of free space that holds, in percent, and the `raised` one that waits; null where none does. */
+export interface KeptFloor {
+    percent: number;
+    raised: RaisedFloor | null;
+}
+
 /** One generation. `size` in bytes. `problem` is why it cannot be read; then nothing else of it is known. */
 export interface KeptGeneration {
     generation: number;
@@ -2690,18 +2696,14 @@ export interface OpenFile {
     writing: boolean;
 }
 
-/**
- * A snapshot whose removal `by` ordered at `at`: it is removed when a server has run for `left` more seconds.
- *
- * `due` is when that is expected. Times are ISO 8601 in UTC.
- */
+/** A snapshot whose removal `by` ordered at `at`. */
 export interface OrderedRemoval {
-    share: string;
-    name: string;
     by: string;
     at: string;
     left: number;
     due: string;
+    share: string;
+    name: string;
 }
 
 /** The version in the other slot. `tries_left` is how often it may still be started; null: as often as wanted. */
@@ -3125,6 +3127,15 @@ export interface ProvisionProgress {
     step: string | null;
 }
 
+/** A floor of free space, in percent, above the one that holds. */
+export interface RaisedFloor {
+    by: string;
+    at: string;
+    left: number;
+    due: string;
+    percent: number;
+}
+
 /** What a rebuild gets of each drive at least beside clients, in KiB/s; None: by redundancy and priority. */
 export interface RebuildSettings {
     least: number | null;
@@ -3407,6 +3418,14 @@ export interface RestoredFile {
     bytes: number;
 }
 
+/** How many snapshots of a share with this quota project are `kept`; fewer when the `tighter` schedule is due. */
+export interface Retention {
+    share: string;
+    project: number;
+    kept: SnapshotSchedule;
+    tighter: TighterSchedule | null;
+}
+
 /** Sectors of each member whose data are lost, `end` is the first after them, and that XFS does not use any more. */
 export interface RetiredRows {
     begin: number;
@@ -3586,12 +3605,17 @@ export interface RuntimePolicy {
     measured: MeasuredPolicy | null;
 }
 
-/** A schedule that is set, or that would be with --dry-run; `plan` is null where a schedule ends. */
+/**
+ * A schedule that is set, or that would be with --dry-run; `plan` is null where a schedule ends.
+ *
+ * `tighter` is when it removes snapshots that the schedule before keeps; null where it removes none of them.
+ */
 export interface ScheduleChange {
     schema_version: 1;
     share: string;
     schedule: SnapshotSchedule | null;
     plan: SchedulePlan | null;
+    tighter: TighterSchedule | null;
 }
 
 /** The schedules of all shares that have one. */
@@ -4157,7 +4181,8 @@ export interface SmbdSettings {
  * How `newer` differs from `older`: numbers of files and directories, the first entries by path, how many more.
  *
  * A directory that was moved counts once, with what it holds. Of one that was added or removed all that it holds
- * counts. `unread` entries were moved, replaced or held by clients while they were compared, or could not be read.
+ * counts. `unread` entries were moved, replaced or held by clients while they were compared, could not be read, or
+ * are below more directories than are compared; `unread_names` are some of them.
  */
 export interface SnapshotComparison {
     schema_version: 1;
@@ -4170,6 +4195,7 @@ export interface SnapshotComparison {
     moved: number;
     removed: number;
     unread: number;
+    unread_names: string[];
     entries: SnapshotDifference[];
     more: number;
 }
@@ -4178,7 +4204,7 @@ export interface SnapshotComparison {
  * An entry that differs. `path` is its name in the newer tree, in the older one of what was removed.
  *
  * `former` is where a `moved` entry was. `bytes` are those of a file. `permissions` have another owner, group or mode
- * and the same content.
+ * and the same content; one that was moved as well is there twice.
  */
 export interface SnapshotDifference {
     what: "added" | "changed" | "permissions" | "moved" | "removed";
@@ -4215,11 +4241,15 @@ export interface SnapshotKept {
 /**
  * The snapshots of this server, or of one share, the oldest of each share first.
  *
+ * `tighter` are the shares whose schedule keeps fewer of them after the waiting time, and `floor` is the floor of free
+ * space if it rises then; null where it does not.
  * `problem` is why it is not known which of them are locked or to be removed; nothing is removed then.
  */
 export interface SnapshotList {
     schema_version: 1;
     snapshots: SnapshotRow[];
+    tighter: Retention[];
+    floor: KeptFloor | null;
     problem: string | null;
 }
 
@@ -4508,6 +4538,16 @@ export interface TestResult {
     id: string;
     route: string;
     problem: string | null;
+}
+
+/** A schedule that keeps fewer snapshots than the one before; about so many are `removed` by it. */
+export interface TighterSchedule {
+    by: string;
+    at: string;
+    left: number;
+    due: string;
+    wanted: SnapshotSchedule;
+    removed: number;
 }
 
 /**

@@ -24,6 +24,7 @@ const PLANNED: ScheduleChange = {
         share: "models", schedule: { hourly: 24, daily: 14, weekly: 8, monthly: 0, large: false }, entries: 1234, seconds: 60, measured: false,
         metadata: 2_000_000, kept: 46, held: 92_000_000, free: 1e12, floor: 12, obstacle: null,
     },
+    tighter: null,
 };
 const argv = (verb: string) => started(verb).at(-1)?.argv.slice(1);
 

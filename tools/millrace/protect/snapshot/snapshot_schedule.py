@@ -90,7 +90,14 @@ def counts(listed: SnapshotList, now: datetime) -> SnapshotCounts:
             locked=before.locked + (row.lock is not None),
         )
     ordered = [row.removal for row in listed.snapshots if row.removal is not None]
-    return SnapshotCounts(at=stamp(now), shares=list(shares.values()), removals=ordered, problem=listed.problem)
+    return SnapshotCounts(
+        at=stamp(now),
+        shares=list(shares.values()),
+        removals=ordered,
+        tighter=listed.tighter,
+        floor=listed.floor,
+        problem=listed.problem,
+    )
 
 
 def stamp(now: datetime) -> str:

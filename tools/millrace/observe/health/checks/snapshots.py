@@ -6,6 +6,7 @@ pool.
 """
 
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from itertools import pairwise
 
@@ -20,7 +21,7 @@ from millrace.protect.snapshot.snapshot_schedule_model import (
     ScheduleTry,
     SnapshotCounts,
 )
-from millrace.serve.config import history, store
+from millrace.serve.config import files, history, store
 from millrace.serve.config.history import RecordedChange
 from millrace.serve.config.model import Config
 from millrace.serve.config.schedule import SnapshotSchedule
@@ -35,6 +36,8 @@ SILENT = timedelta(hours=1)
 """The timer starts the unit every quarter of an hour; after a boot it may take so long, too."""
 LOST = timedelta(days=7)
 """For so long after its last snapshot a schedule that no longer exists is reported."""
+SWITCH = "previous_versions"
+"""The words of a change of this switch have its name."""
 SET = "snapshot schedule "
 """The words of a change that sets or ends a schedule begin so."""
 
@@ -47,7 +50,7 @@ def check(host: Host) -> list[HealthFinding]:
     now, record, held = datetime.now(UTC), RECORD.get(), COUNTS.get()
     shares = [(share.name, share.snapshots) for share in config.shares if share.snapshots is not None]
     # snapshots of a schedule that ended are removed for free space, too
-    findings = [*_ordered(held), *_lost(config, held, now), *_floor(record, now)]
+    findings = [*_ordered(held), *_tighter(held), *_lost(config, held, now), *_shown(config, now), *_floor(record, now)]
     if not shares:
         return findings
     if host.uptime > SILENT.total_seconds():
@@ -78,6 +81,35 @@ def _ordered(held: SnapshotCounts | None) -> list[HealthFinding]:
         sentence = "It is not known which snapshots are locked or to be removed, and none is removed."
         findings.append(_warning("record", "", sentence, "See why: millrace snapshot list"))
     return findings
+
+
+def _tighter(held: SnapshotCounts | None) -> list[HealthFinding]:
+    """Schedules and a floor of free space that are to remove what those before keep."""
+    findings = []
+    for each in held.tighter if held is not None else ():
+        if (tighter := each.tighter) is None:
+            continue
+        what = "1 snapshot" if tighter.removed == 1 else f"up to {tighter.removed} snapshots"
+        sentence = (
+            f"The schedule of share {each.share} keeps {tighter.wanted.words} snapshots from {moment(tighter.due)}, "
+            f"and removes {what} then: {one_line(tighter.by)} changed it at {moment(tighter.at)}."
+        )
+        todo = f"To keep them: {_schedule_again(each.share, each.kept)}"
+        findings.append(_warning("tighter", each.share, sentence, todo))
+    floor = held.floor if held is not None else None
+    if floor is not None and floor.raised is not None:
+        sentence = (
+            f"The floor of free space rises from {floor.percent} % to {floor.raised.percent} % at "
+            f"{moment(floor.raised.due)}; the oldest scheduled snapshots below it are removed then."
+        )
+        todo = f"To keep them: millrace policy set snapshots.free={floor.percent}"
+        findings.append(_warning("higher-floor", "", sentence, todo))
+    return findings
+
+
+def _schedule_again(share: str, schedule: SnapshotSchedule) -> str:
+    options = [f"--{kind} {number}" for kind, number in schedule.kept.items() if number]
+    return command("millrace snapshot schedule", share, options=[*options, *["--large"] * schedule.large])
 
 
 def _silent(host: Host, record: ScheduleRecord | None, now: datetime) -> list[HealthFinding]:
@@ -119,12 +151,53 @@ def _dropped(share: str, changes: Sequence[RecordedChange]) -> list[HealthFindin
         if change.what.startswith(SET):
             return []
         sentence = f"Share {share} lost its schedule of snapshots in a change of {moment(change.when)}."
-        options = [f"--{kind} {number}" for kind, number in known.snapshots.kept.items() if number]
-        again = command("millrace snapshot schedule", share, options=[*options, *["--large"] * known.snapshots.large])
+        again = _schedule_again(share, known.snapshots)
         return [
             _warning("lost", share, sentence, f"Earlier versions of Millrace drop schedules; set it again: {again}")
         ]
     return []
+
+
+def _shown(config: Config, now: datetime) -> list[HealthFinding]:
+    """Previous versions that SMB clients see since a version that does not know their switch changed something."""
+    try:
+        changed = ages.when(files.config_file().stat().st_mtime)
+    except OSError:
+        return []
+    # old changes are no news, and nearly no server hides previous versions: its history is not parsed at each check
+    if not ages.is_recent(changed, LOST, now) or not any(map(_hides, files.history_numbers())):
+        return []
+    findings = []
+    changes = history.changes(config.serial)
+    for share in config.shares:
+        change = None if _is_hidden(config, share.name) else _shown_by(share.name, changes)
+        if change is not None and not change.what.startswith("config ") and SWITCH not in change.what:
+            sentence = f"SMB clients see the snapshots of share {share.name} since a change of {moment(change.when)}."
+            again = command("millrace share set", share.name, options=["--no-previous-versions"])
+            todo = f"Earlier versions of Millrace drop --no-previous-versions; set it again: {again}"
+            findings.append(_warning("shown", share.name, sentence, todo))
+    return findings
+
+
+def _shown_by(share: str, changes: Sequence[RecordedChange]) -> RecordedChange | None:
+    """The last change that showed the previous versions of a share to SMB clients again."""
+    shown = (
+        change
+        for change, before in pairwise(changes)
+        if _is_hidden(before.config, share) and not _is_hidden(change.config, share)
+    )
+    return next(shown, None)
+
+
+def _is_hidden(config: Config, share: str) -> bool:
+    known = config.share(share)
+    return known is not None and not known.smb.previous_versions
+
+
+def _hides(change: int) -> bool:
+    with suppress(OSError):
+        return b'"previous_versions": false' in files.history_file(change).read_bytes()
+    return False
 
 
 def _floor(record: ScheduleRecord | None, now: datetime) -> list[HealthFinding]:

@@ -4,6 +4,7 @@
 A superblock is the content of a partition or drive; keys in small letters are not shown by blkid. `role` is a slot or
 `spare`, `states` has a letter for each slot, `bitmap` says whether the member can be re-added, `bad` is there where it
 has a list of bad blocks with entries, `recovering` where it is not filled yet: `bitmap` where only with what it missed.
+A leg of a RAID0 has the bytes of its `data`, and maybe the `layout` of legs of different sizes.
 """
 
 from millrace.storage.array.machine import LiveMember
@@ -83,6 +84,12 @@ def start(held: dict[str, Content], force: bool) -> list[str] | str:
         return "Not enough devices to start the array while not clean - consider --force."
     write(list(fresh.values()), clean=True)
     return [device for device in held if device in fresh]
+
+
+def zones_are_known(legs: list[Content]) -> bool:
+    """Whether the kernel starts a RAID0 of these legs (7.2, raid0.c create_strip_zones)."""
+    smallest = min(int(leg["data"]) for leg in legs)
+    return sum(int(leg["data"]) > smallest for leg in legs) < 2 or all("layout" in leg for leg in legs)
 
 
 def needed(level: str, count: int) -> int:

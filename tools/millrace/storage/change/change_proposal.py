@@ -62,7 +62,7 @@ def confirm(system: System, proposal: DriveProposal, digest: str, by: str) -> Dr
             f"{wanted} is not the hash of this change, which is {proposal.sha256}: the drives have changed; "
             "read it again with --dry-run. Nothing was written"
         )
-    for array in (*(join.array for join in proposal.plan.joins), proposal.plan.array):
+    for array in (*(join.array for join in proposal.plan.joins), *proposal.plan.growing):
         if array and unclean.holds(array):
             raise Refused(
                 f"array {array}: no member is added before its parity was checked for torn rows; wait for the end "

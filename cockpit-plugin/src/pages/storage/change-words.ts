@@ -37,7 +37,8 @@ export function changeTitle({ verb, old, new: fresh }: DrivePlan): string {
 }
 
 /** How a change ended that was done. */
-export function changeResult({ verb, old, new: fresh, leaves, gain }: DrivePlan): string {
+export function changeResult({ verb, old, new: fresh, leaves, gain, legs }: DrivePlan): string {
+    if (legs.length > 0) return format(_("After a restart of the server the pool has $0 more."), bytes(gain));
     if (verb === "grow") return format(_("The pool has $0 more."), bytes(gain));
     if (old && fresh) {
         const done = begins(format(_("$0 has replaced $1."), named(fresh), named(old)));

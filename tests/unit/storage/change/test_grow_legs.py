@@ -9,6 +9,7 @@ import pytest
 
 from millrace.plan.model import Plan
 from millrace.storage.assemble.assemble import assemble
+from millrace.storage.assemble.grown_legs import RESERVE
 from millrace.storage.change import change_proposal, change_text
 from millrace.storage.change.grow_steps import GrowTask
 from millrace.storage.change.plan_grow import growth
@@ -75,7 +76,7 @@ def test_proposal_says_that_the_pool_uses_the_legs_after_the_next_restart(root: 
     world = larger(root)
     proposal = change_proposal.proposed(world, growth, None)
     assert {grown.serial for grown in proposal.plan.grows} == DRIVES and proposal.plan.legs == ["leg0", "leg1"]
-    assert proposal.plan.gain == 4 * (proposal.plan.grows[0].size - proposal.plan.grows[0].before)
+    assert proposal.plan.gain == 4 * (proposal.plan.grows[0].size - proposal.plan.grows[0].before - RESERVE)
     assert proposal.steps[-2:] == [
         "Array data: use its larger legs from the next restart of the server on.",
         "After that grow the file system, which stays mounted and served.",
@@ -103,7 +104,7 @@ def test_next_boot_uses_the_legs_and_grows_the_file_system(root: Path, legs: int
     assert world.called("systemctl --no-block start millrace-drive.service")
     applied(world)
     assert world.grown_to == size(world) == legs * (size(world, "leg0") - MD_KEEPS)
-    assert size(world) > before + proposal.plan.gain * 9 // 10
+    assert size(world) >= before + proposal.plan.gain
     change = change_journal.last()
     assert load_pool().growth is None and change is not None and change.ended and change.error is None
     assert change.by == "admin" and change_text.result(change).startswith("the pool has ")
@@ -220,10 +221,15 @@ def test_another_open_change_keeps_the_file_system_from_growing_until_the_next_s
     assert world.grown_to == size(world) and load_pool().growth is None
 
 
-@pytest.mark.parametrize("after", ["power cut", "kill"])
-@pytest.mark.parametrize("legs", [2, 3])
+# every moment of the start of the arrays, of the other ones a sample
+@pytest.mark.parametrize(("legs", "after", "step"), [(2, "power cut", 7), (2, "kill", 11), (3, "power cut", 13)])
 def test_one_cut_at_every_moment(
-    root: Path, tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch, after: str, legs: int
+    root: Path,
+    tmp_path_factory: pytest.TempPathFactory,
+    monkeypatch: pytest.MonkeyPatch,
+    legs: int,
+    after: str,
+    step: int,
 ) -> None:
     before, files = larger(root, raid50_plan(legs)), tmp_path_factory.mktemp("before")
     small = size(before)
@@ -231,7 +237,7 @@ def test_one_cut_at_every_moment(
     shutil.copytree(root, files, dirs_exist_ok=True)
     moment = 0
     while True:
-        moment += 3
+        moment += step
         reset(root)
         shutil.copytree(files, root, dirs_exist_ok=True)
         world = copy.deepcopy(before)

@@ -18,6 +18,12 @@ from millrace.system.errors import BadInput, Failed, Refused
 from millrace.system.text import MIB
 
 CHANGE = "millrace-drive.service"
+RESERVE = 160 * MIB
+"""Bytes of each data partition that a leg that grows leaves: more than md keeps in front of the data.
+
+So all legs get one size, also where the new drives of one leg have their data further behind. Legs of different sizes
+make zones of a RAID0, and what lies in the second one would move with the next growth.
+"""
 LEFT_OVER = 256 * MIB
 """Bytes of each leg that a RAID0 leaves at most: md keeps 129 MiB in front of the data, and part of a chunk is left."""
 

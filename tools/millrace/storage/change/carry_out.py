@@ -5,9 +5,9 @@ from collections.abc import Iterator
 
 from millrace.storage.array import discard, md
 from millrace.storage.array.machine import Report, System
-from millrace.storage.assemble import in_sync
+from millrace.storage.assemble import grown_legs, in_sync
 from millrace.storage.change.change_steps import JoinStep, LeaveTask, RebuildTask, Task
-from millrace.storage.change.grow_steps import LEG_RESERVE, EnlargeTask, FilesystemTask, GrowTask, OverLegsTask, enlarged
+from millrace.storage.change.grow_steps import EnlargeTask, FilesystemTask, GrowTask, OverLegsTask, enlarged
 from millrace.storage.drive.attached import Drives
 from millrace.storage.provision.partition import PartitionStep
 from millrace.storage.record import removal_record
@@ -78,7 +78,7 @@ def _growing(system: System, drives: Drives, plan: DrivePlan, pool: Pool) -> Ite
         yield EnlargeTask(system, drives, records[grown.serial], grown)
     before, size = (min(sizes) for sizes in zip(*((one.before, one.size) for one in plan.grows), strict=True))
     for array in (record for record in pool.arrays if record.array.name in plan.growing):
-        yield GrowTask(system, array, before, size - LEG_RESERVE if plan.legs else None)
+        yield GrowTask(system, array, before, size - grown_legs.RESERVE if plan.legs else None)
 
 
 class _RecordTask:

@@ -15,18 +15,12 @@ from millrace.storage.record.model import ArrayRecord, DriveRecord, Pool
 from millrace.system.errors import Failed
 from millrace.system.mounts import mounted
 from millrace.system.run import must
-from millrace.system.text import KIB, MIB, binary
+from millrace.system.text import KIB, binary
 from millrace.system.wait import wait_until
 
 POLL = 2.0
 """Seconds between two looks whether the pool is mounted after a boot."""
 MOUNT_TRIES = 90
-LEG_RESERVE = 160 * MIB
-"""Bytes of each data partition that the leg leaves: more than md keeps in front of the data.
-
-So all legs get one size, also where the new drives of one leg have their data further behind. Legs of different sizes
-make zones of a RAID0, and what lies in the second one would move with the next growth.
-"""
 
 
 def enlarged(record: DriveRecord, size: int) -> DriveRecord:

@@ -35,6 +35,7 @@ def growth(server: PoolServer) -> DrivePlan:
     old = {_data(_record(server, member)).size for member, _ in drives}
     room = {drive.serial: _room(_record(server, member), drive) for member, drive in drives}
     new, before = min(room.values()), min(old)
+    reserve = grown_legs.RESERVE if top.array.over_arrays else 0
     least = SMALLEST_GAIN_OF_LEGS if top.array.over_arrays else SMALLEST_GAIN
     if new - max(old) < least:
         small = [named(drive.serial, place(drive)) for _, drive in drives if room[drive.serial] - before < least]
@@ -62,7 +63,7 @@ def growth(server: PoolServer) -> DrivePlan:
         leaves=[],
         grows=grown,
         array=top.array.name,
-        gain=(new - before) * sum(record.array.data_members for record in records),
+        gain=(new - before - reserve) * sum(record.array.data_members for record in records),
         legs=[*top.array.members] if top.array.over_arrays else [],
     )
 

@@ -154,6 +154,19 @@ def test_pool_of_an_earlier_version_that_started_it_larger_is_served(root: Path)
     assert size(world) == before and world.grown_to is None
 
 
+def test_growth_that_an_earlier_version_forgot_before_the_restart_is_asked_for_again(root: Path) -> None:
+    world = larger(root)
+    first_part(world)
+    save_pool(load_pool().model_copy(update={"growth": None}))
+    restart(world)
+    proposal = first_part(world)
+    assert proposal.plan.grows == [] and proposal.plan.gain > DATA_SIZE and len(proposal.steps) == 2
+    assert world.called("mdadm --grow /dev/md/millrace-leg0")[1:] == []
+    restart(world)
+    applied(world)
+    assert world.grown_to == size(world) == 2 * (size(world, "leg0") - MD_KEEPS)
+
+
 def test_drive_that_dies_while_the_restart_is_awaited_is_replaced_and_the_growth_goes_on(root: Path) -> None:
     world = larger(root)
     first_part(world)

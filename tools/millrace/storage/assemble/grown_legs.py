@@ -70,6 +70,23 @@ def sizes(system: System, record: ArrayRecord, pool: Pool) -> list[int]:
     return [system.partition_size(one.device) for one in active if one is not None]
 
 
+def unused(system: System, pool: Pool) -> int:
+    """Return the bytes of legs that have grown and that the RAID0 over them does not use; 0 for every other pool.
+
+    So where nobody knows any more that it waits for a start: an earlier version wrote pool.json, or the pool was adopted
+    by what its drives have.
+    """
+    record = next((one for one in pool.arrays if one.array.over_arrays), None)
+    active = md.find(system, record.uuid) if record else None
+    if record is None or active is None or not active.running:
+        return 0
+    legs = sizes(system, record, pool)
+    size = system.partition_size(active.device)
+    if len(set(legs)) != 1 or legs[0] - size // len(legs) < LEFT_OVER:
+        return 0
+    return sum(legs) - size
+
+
 def in_use(system: System, record: ArrayRecord, pool: Pool) -> bool:
     """Whether a running RAID0 uses all of its legs, which have one size: nothing of it would move with the next start."""
     legs, active = sizes(system, record, pool), md.find(system, record.uuid)

@@ -64,7 +64,7 @@ def _steps(
         yield LeaveTask(system, arrays[name], plan.old.serial if plan.old else "")
     if plan.grows:
         yield from _growing(system, drives, plan, pool)
-    if plan.verb == "grow" and not plan.grows:
+    if plan.second:
         yield OverLegsTask(system, pool, arrays[plan.array or ""])
     yield _RecordTask(system, journal.change, report)
     # after the record: a member that dies before XFS has grown is replaced by a partition of the new size

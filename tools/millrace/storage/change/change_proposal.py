@@ -9,7 +9,7 @@ from millrace.plan.audit import differences
 from millrace.plan.model import Role
 from millrace.storage.array.machine import Report, System, settle
 from millrace.storage.array.member_state import arrays_now
-from millrace.storage.assemble import unclean
+from millrace.storage.assemble import grown_legs, unclean
 from millrace.storage.change.carry_out import carry_out_change
 from millrace.storage.change.change_steps import LostDrive
 from millrace.storage.change.change_text import steps_in_words
@@ -141,7 +141,13 @@ def server_with(system: System, inventory: Inventory) -> PoolServer:
     pool = load_pool()
     bays = {one.serial: one.bay for one in drive_history.load().drives if one.bay}
     return PoolServer(
-        pool, arrays_now(system, pool), inventory.drives, bays, apart_record.recorded(), removal_record.load()
+        pool,
+        arrays_now(system, pool),
+        inventory.drives,
+        bays,
+        apart_record.recorded(),
+        removal_record.load(),
+        grown_legs.unused(system, pool),
     )
 
 

@@ -37,6 +37,8 @@ def growth(server: PoolServer) -> DrivePlan:
     new, before = min(room.values()), min(old)
     reserve = grown_legs.RESERVE if top.array.over_arrays else 0
     least = SMALLEST_GAIN_OF_LEGS if top.array.over_arrays else SMALLEST_GAIN
+    if new - max(old) < least and server.unused:
+        return _grown_already(top, server.unused)
     if new - max(old) < least:
         small = [named(drive.serial, place(drive)) for _, drive in drives if room[drive.serial] - before < least]
         larger = " or ".join(small[:1]) if len(small) == 1 else f"{len(small)} drives ({', '.join(small)})"
@@ -65,6 +67,13 @@ def growth(server: PoolServer) -> DrivePlan:
         array=top.array.name,
         gain=(new - before - reserve) * sum(record.array.data_members for record in records),
         legs=[*top.array.members] if top.array.over_arrays else [],
+    )
+
+
+def _grown_already(top: ArrayRecord, gain: int) -> DrivePlan:
+    """What is left where the legs have grown, and nobody knows it any more."""
+    return DrivePlan(
+        verb="grow", old=None, new=None, partitions=[], leaves=[], array=top.array.name, gain=gain, legs=top.array.members
     )
 
 

@@ -131,7 +131,7 @@ def step_names(plan: DrivePlan) -> list[str]:
         *(f"leave {name}" for name in plan.leaves),
         *(f"enlarge {partition.serial}" for partition in plan.grows),
         *(f"grow {name}" for name in plan.growing),
-        *(["filesystem"] if plan.verb == "grow" and not plan.grows else []),
+        *(["filesystem"] if plan.second else []),
         "record",
         *(["filesystem"] if plan.grows and not plan.legs else []),
     ]

@@ -58,7 +58,7 @@ class DrivePlan(Contract):
 
     `leaves` are the arrays that `old` is removed from at the end, `fewer_spares` those of them that have one hot spare
     less from then on. `grows` are partitions that are enlarged, for `array`, which then has `gain` bytes more. `legs`: it
-    lies over these, which grow first; it uses them after the next start, by a second change without `grows`.
+    lies over these, which grow first; it uses them after the next start, by a second change with neither.
     """
 
     verb: ChangeVerb
@@ -75,7 +75,14 @@ class DrivePlan(Contract):
     @property
     def growing(self) -> list[str]:
         """The arrays that md enlarges."""
-        return self.legs or ([self.array] if self.grows and self.array else [])
+        if not self.grows:
+            return []
+        return self.legs or ([self.array] if self.array else [])
+
+    @property
+    def second(self) -> bool:
+        """Whether it is the second part of a growth of legs, after a start of the arrays."""
+        return self.verb == "grow" and not self.grows and not self.legs
 
     @property
     def joins(self) -> list[NewPartition]:

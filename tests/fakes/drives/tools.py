@@ -59,7 +59,8 @@ class Tools(Hardware, Commands):
         "mdadm --create /dev/md/millrace-* --run --metadata=1.2 --homehost=millrace --name=millrace-* --uuid=*"
         " --level=* --raid-devices=* [--spare-devices=*] [--chunk=*K] --bitmap=* [--bitmap-chunk=*K] [--force]"
         " /dev/*...",
-        "mdadm --assemble /dev/md/millrace-* --run [--force] [--readonly] [--update=*] --uuid=* --homehost=millrace /dev/*...",
+        "mdadm --assemble /dev/md/millrace-* --run [--force] [--readonly] [--update=*] --uuid=* --homehost=millrace"
+        " /dev/*...",
         "mdadm --readwrite /dev/md*",
         "mdadm /dev/md/millrace-* --re-add /dev/disk/by-partuuid/*",
         "mdadm /dev/md/millrace-* --re-add /dev/nvme*",

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Every drive of a RAID50 is replaced by a larger one; its legs grow while it serves, and the pool with the next start."""
+"""Every drive of a RAID50 is replaced by a larger one; its legs grow while it serves, the pool with the next start."""
 
 import dataclasses
 from collections.abc import Iterator
@@ -96,7 +96,9 @@ def test_next_start_uses_the_legs_also_where_the_power_fails_meanwhile(box: Box)
 def test_pool_that_has_grown_is_written_to_its_end(box: Box) -> None:
     free = int(box.say("stat -f -c '%a %S' /srv/pool | awk '{print int($1 * $2 / 1048576)}'"))
     box.say(f"fallocate -l {free * 9 // 10}M /srv/pool/data/large; rm /srv/pool/data/large", seconds=600)
-    box.say("cp -r /usr/lib/python3/dist-packages/millrace /srv/pool/data/more; sync; echo 3 > /proc/sys/vm/drop_caches")
+    box.say(
+        "cp -r /usr/lib/python3/dist-packages/millrace /srv/pool/data/more; sync; echo 3 > /proc/sys/vm/drop_caches"
+    )
     see_files(box)
     refused = box.millrace("pool grow --dry-run", check=False, seconds=600)
     assert refused.status == 1 and "replace each by a larger one first" in refused.err

@@ -194,7 +194,7 @@ def lines(compared: LayoutChoices) -> Iterator[str]:
         [
             "Rebuild: hours of one drive at the guaranteed rate beside clients. Read and write: streaming, at most, "
             "without the network; from: how the lowest limit is known.",
-            "To change the layout later, the pool is destroyed and built again. Each of them can grow in place on larger "
+            "To change the layout later, the pool is destroyed and built again. Each can grow in place on larger "
             "drives; RAID50 and RAID60 with a restart.",
             "See the plan of one: millrace plan --layout NAME; choose it: millrace approve HASH",
         ],

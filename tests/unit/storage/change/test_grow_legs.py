@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A RAID50 grows on larger drives: its legs at once, the RAID0 over them at the next start, and then the file system."""
+"""A RAID50 grows on larger drives: its legs at once, the RAID0 over them at the next start, then the file system."""
 
 import copy
 import shutil
@@ -91,7 +91,9 @@ def test_legs_grow_to_one_size_and_nothing_else_changes_before_the_restart(root:
     assert size(world) == before and world.grown_to is None
     waiting, change = load_pool().growth, change_journal.last()
     assert waiting is not None and not waiting.started and waiting.gain == proposal.plan.gain
-    assert change is not None and change.ended and "after the next restart: systemctl reboot" in change_text.result(change)
+    assert (
+        change is not None and change.ended and "after the next restart: systemctl reboot" in change_text.result(change)
+    )
     with pytest.raises(Refused, match="systemctl reboot"):
         change_proposal.proposed(world, growth, None)
 

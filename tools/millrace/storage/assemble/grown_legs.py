@@ -73,8 +73,8 @@ def sizes(system: System, record: ArrayRecord, pool: Pool) -> list[int]:
 def unused(system: System, pool: Pool) -> int:
     """Return the bytes of legs that have grown and that the RAID0 over them does not use; 0 for every other pool.
 
-    So where nobody knows any more that it waits for a start: an earlier version wrote pool.json, or the pool was adopted
-    by what its drives have.
+    It may wait for a start that no record knows of: an earlier version wrote pool.json, or the pool was adopted by what
+    its drives have.
     """
     record = next((one for one in pool.arrays if one.array.over_arrays), None)
     active = md.find(system, record.uuid) if record else None
@@ -88,7 +88,7 @@ def unused(system: System, pool: Pool) -> int:
 
 
 def in_use(system: System, record: ArrayRecord, pool: Pool) -> bool:
-    """Whether a running RAID0 uses all of its legs, which have one size: nothing of it would move with the next start."""
+    """Whether a running RAID0 uses all of its legs, and they have one size: nothing of it moves with the next start."""
     legs, active = sizes(system, record, pool), md.find(system, record.uuid)
     if active is None or not active.running or len(set(legs)) != 1:
         return False
@@ -105,9 +105,7 @@ def began(system: System, pool: Pool, waiting: WaitingGrowth | None) -> WaitingG
 
 def file_system(growth: WaitingGrowth) -> DrivePlan:
     """Return the change that ends a growth of legs."""
-    return DrivePlan(
-        verb="grow", old=None, new=None, partitions=[], leaves=[], array=growth.array, gain=growth.gain
-    )
+    return DrivePlan(verb="grow", old=None, new=None, partitions=[], leaves=[], array=growth.array, gain=growth.gain)
 
 
 def go_on(system: System, pool: Pool) -> None:

@@ -94,7 +94,9 @@ class _RecordTask:
         self._fewer_spares = plan.fewer_spares
         self._new = new
         self._sizes = {grown.serial: grown.size for grown in plan.grows}
-        self._growth = WaitingGrowth(array=plan.array, gain=plan.gain, by=change.by) if plan.legs and plan.array else None
+        self._growth = (
+            WaitingGrowth(array=plan.array, gain=plan.gain, by=change.by) if plan.legs and plan.array else None
+        )
         self._grows = plan.verb == "grow"
         self._report = report
 

@@ -73,7 +73,14 @@ def growth(server: PoolServer) -> DrivePlan:
 def _grown_already(top: ArrayRecord, gain: int) -> DrivePlan:
     """What is left where the legs have grown, and nobody knows it any more."""
     return DrivePlan(
-        verb="grow", old=None, new=None, partitions=[], leaves=[], array=top.array.name, gain=gain, legs=top.array.members
+        verb="grow",
+        old=None,
+        new=None,
+        partitions=[],
+        leaves=[],
+        array=top.array.name,
+        gain=gain,
+        legs=top.array.members,
     )
 
 

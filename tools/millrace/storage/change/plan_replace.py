@@ -21,8 +21,8 @@ from millrace.system.text import shown
 class PoolServer:
     """A pool, its arrays of partitions that run, the drives of a fresh inventory, the last bay of each drive.
 
-    `apart` and `removed` are serials of members that ran without their array, and of those that were taken out. `unused`
-    are bytes of larger legs that the array over them does not use.
+    `apart` and `removed` are serials of members that ran without their array, and of those that were taken out.
+    `unused` are bytes of larger legs that the array over them does not use.
     """
 
     pool: Pool

@@ -57,8 +57,8 @@ class DrivePlan(Contract):
     """What a change writes. `partitions` are those of `new`, in the order in which they lie on it.
 
     `leaves` are the arrays that `old` is removed from at the end, `fewer_spares` those of them that have one hot spare
-    less from then on. `grows` are partitions that are enlarged, for `array`, which then has `gain` bytes more. `legs`: it
-    lies over these, which grow first; it uses them after the next start, by a second change with neither.
+    less from then on. `grows` are partitions that are enlarged, for `array`, which then has `gain` bytes more. `legs`:
+    it lies over these, which grow first; it uses them after the next start, by a second change with neither.
     """
 
     verb: ChangeVerb
@@ -94,9 +94,7 @@ class DrivePlan(Contract):
         content = self.model_dump(mode="json", exclude={"old": {"bay"}, "new": {"bay"}, "grows": {"__all__": {"bay"}}})
         # a change that was confirmed before there was growth, or growth of legs, is the same change
         unknown = () if self.verb == "grow" else ("grows", "array", "gain")
-        content = {
-            key: value for key, value in content.items() if key not in unknown and (key != "legs" or self.legs)
-        }
+        content = {key: value for key, value in content.items() if key not in unknown and (key != "legs" or self.legs)}
         return hashlib.sha256(json.dumps(content, sort_keys=True, separators=(",", ":")).encode()).hexdigest()
 
 

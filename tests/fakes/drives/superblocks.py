@@ -4,7 +4,7 @@
 A superblock is the content of a partition or drive; keys in small letters are not shown by blkid. `role` is a slot or
 `spare`, `states` has a letter for each slot, `bitmap` says whether the member can be re-added, `bad` is there where it
 has a list of bad blocks with entries, `recovering` where it is not filled yet: `bitmap` where only with what it missed.
-A leg of a RAID0 has the bytes of its `data`, and maybe the `layout` of legs of different sizes.
+A leg of a RAID0 has the bytes of its `data`.
 """
 
 from millrace.storage.array.machine import LiveMember
@@ -32,12 +32,13 @@ def examined(device: str, held: Content) -> str:
     role = held["role"] if held["role"] == "spare" else f"Active device {held['role']}"
     recovery = "Recovery Offset : 8192 sectors\n" if "recovering" in held else ""
     bad = " - bad blocks present." if "bad" in held else ""
+    data = f" Avail Dev Size : {int(held['data']) >> 9} sectors (1.0 GiB 1.1 GB)\n" if "data" in held else ""
     # md_p.h: a bitmap; where the recovery is; that it is one by the bitmap
     features = 0x1 | 0x2 * ("recovering" in held) | 0x80 * (held.get("recovering") == "bitmap") | 0x8 * ("bad" in held)
     return (
         f"{device}:\n          Magic : a92b4efc\n    Feature Map : {features:#x}\n"
         f"     Array UUID : {held['UUID']}\n     Raid Level : {held['level']}\n"
-        f"{recovery}          State : {'clean' if held['clean'] == '1' else 'active'}\n"
+        f"{data}{recovery}          State : {'clean' if held['clean'] == '1' else 'active'}\n"
         "    Update Time : Sat Nov 21 22:01:38 2026\n"
         f"  Bad Block Log : 512 entries available at offset 16 sectors{bad}\n"
         f"         Events : {held['events']}\n\n   Device Role : {role}\n"
@@ -84,12 +85,6 @@ def start(held: dict[str, Content], force: bool) -> list[str] | str:
         return "Not enough devices to start the array while not clean - consider --force."
     write(list(fresh.values()), clean=True)
     return [device for device in held if device in fresh]
-
-
-def zones_are_known(legs: list[Content]) -> bool:
-    """Whether the kernel starts a RAID0 of these legs (7.2, raid0.c create_strip_zones)."""
-    smallest = min(int(leg["data"]) for leg in legs)
-    return sum(int(leg["data"]) > smallest for leg in legs) < 2 or all("layout" in leg for leg in legs)
 
 
 def needed(level: str, count: int) -> int:

@@ -53,6 +53,7 @@ class Tools(Hardware, Commands):
         "xfs_growfs -d /srv/pool",
         "udevadm wait --timeout=* /dev/md/millrace-*",
         "mdadm --examine [--export] /dev/nvme*",
+        "mdadm --examine /dev/md*",
         "modprobe --all raid0 raid1 raid456",
         "xfs_db -r [-l] [/dev/md/millrace-log] -c sb?0 -c print /dev/md/millrace-data",
         "systemctl show --property=NeedDaemonReload --value srv-pool.mount",
@@ -242,8 +243,6 @@ class Tools(Hardware, Commands):
         updates = [word.partition("=")[2] for word in command if word.startswith("--update=")]
         if updates:
             self._update(command, updates[0], ours)
-        if next(iter(ours.values()))["level"] == "raid0" and not superblocks.zones_are_known([*ours.values()]):
-            return Result(1, "", f"mdadm: failed to RUN_ARRAY {command[2]}: Unknown error 524")
         taken = superblocks.start(ours, "--force" in command)
         if isinstance(taken, str):
             return Result(1, "", f"mdadm: {taken}")
@@ -257,12 +256,8 @@ class Tools(Hardware, Commands):
         """mdadm writes one superblock after the other, before it starts the array."""
         self.writing(command, *legs)
         for device, held in legs.items():
-            assert held["level"] == "raid0"
-            if what == "devicesize":
-                held["data"] = str(self._leg_data(device))
-            else:
-                assert what == "layout-alternate"
-                held["layout"] = "alternate"
+            assert held["level"] == "raid0" and what == "devicesize"
+            held["data"] = str(self._leg_data(device))
             self.tick()
 
     def _leg_data(self, device: str) -> int:

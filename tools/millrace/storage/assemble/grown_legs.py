@@ -3,14 +3,18 @@
 
 Its superblocks have the size of each leg. mdadm writes the new sizes, one after the other, before it starts the array.
 The chunks that are in use stay where they are: those of all legs come first, whatever the legs have behind them
-(kernel 7.2: raid0.c, create_strip_zones).
+(kernel 7.2: raid0.c, create_strip_zones). A power cut between two superblocks leaves legs of different sizes, which the
+kernel starts as well: mdadm records at the creation how these are laid out (mdadm 4.6: super1.c, write_init_super1).
 """
 
+import re
 from contextlib import suppress
 
 from millrace.plan.labels import array_path
 from millrace.storage.array import md
-from millrace.storage.array.machine import System, settle
+from millrace.storage.array.machine import System
+from millrace.storage.array.md import Active
+from millrace.storage.array.superblock import fields
 from millrace.storage.record import change_journal
 from millrace.storage.record.drive_change import DrivePlan
 from millrace.storage.record.model import ArrayRecord, Pool, WaitingGrowth
@@ -18,6 +22,8 @@ from millrace.system.errors import BadInput, Failed, Refused
 from millrace.system.text import MIB
 
 CHANGE = "millrace-drive.service"
+SECTOR = 512
+AVAILABLE = re.compile(r"([0-9]{1,20}) sectors")
 RESERVE = 160 * MIB
 """Bytes of each data partition that a leg that grows leaves: more than md keeps in front of the data.
 
@@ -34,40 +40,15 @@ def start(system: System, record: ArrayRecord, pool: Pool) -> str:
     Failed: it does not start, with the sizes from before either.
     """
     legs = [array_path(name) for name in record.array.members]
-    if len(set(sizes(system, record, pool))) != 1:
+    if len(set(_sizes(system, record, pool))) != 1:
         md.assemble(system, record, legs)
         return "its legs have different sizes, of which it uses what it used before"
     try:
-        if len(legs) > 2 and not _known_layout(system, record, legs):
-            return "its new size is used after the next start"
         md.assemble(system, record, legs, update="devicesize")
     except Failed as error:
         md.assemble(system, record, legs)
         return f"its new size cannot be used ({error})"
     return "it uses its larger legs"
-
-
-def _known_layout(system: System, record: ArrayRecord, legs: list[str]) -> bool:
-    """Have the superblocks say how legs of different sizes are laid out; whether the array could be stopped again.
-
-    kernel 7.2: without that a RAID0 does not start while two of its legs or more are larger than another one, which a
-    power cut between two superblocks leaves. An earlier version would not start the pool then.
-    """
-    md.assemble(system, record, legs, update="layout-alternate")
-    try:
-        # which has it open for a moment
-        settle(system)
-        md.stop(system, record)
-    except Failed:
-        return False
-    return True
-
-
-def sizes(system: System, record: ArrayRecord, pool: Pool) -> list[int]:
-    """Return the sizes of the legs that run, in bytes."""
-    legs = [one for one in pool.arrays if one.array.name in record.array.members]
-    active = [md.find(system, leg.uuid) for leg in legs]
-    return [system.partition_size(one.device) for one in active if one is not None]
 
 
 def unused(system: System, pool: Pool) -> int:
@@ -77,22 +58,39 @@ def unused(system: System, pool: Pool) -> int:
     its drives have.
     """
     record = next((one for one in pool.arrays if one.array.over_arrays), None)
-    active = md.find(system, record.uuid) if record else None
-    if record is None or active is None or not active.running:
-        return 0
-    legs = sizes(system, record, pool)
-    size = system.partition_size(active.device)
-    if len(set(legs)) != 1 or legs[0] - size // len(legs) < LEFT_OVER:
-        return 0
-    return sum(legs) - size
+    left = _left(system, record, pool) if record else []
+    return sum(left) if max(left, default=0) >= LEFT_OVER else 0
 
 
 def in_use(system: System, record: ArrayRecord, pool: Pool) -> bool:
-    """Whether a running RAID0 uses all of its legs, and they have one size: nothing of it moves with the next start."""
-    legs, active = sizes(system, record, pool), md.find(system, record.uuid)
-    if active is None or not active.running or len(set(legs)) != 1:
-        return False
-    return legs[0] - system.partition_size(active.device) // len(legs) < LEFT_OVER
+    """Whether a running RAID0 uses all of its legs, and as much of each: nothing of it moves with the next start."""
+    left = _left(system, record, pool)
+    is_even = len(set(left)) == 1 == len(set(_sizes(system, record, pool)))
+    return is_even and max(left) < LEFT_OVER
+
+
+def _left(system: System, record: ArrayRecord, pool: Pool) -> list[int]:
+    """The bytes of each leg that its superblock leaves; none where the RAID0 does not run."""
+    active = md.find(system, record.uuid)
+    if active is None or not active.running:
+        return []
+    used = [_used(system, leg) for leg in _legs(system, record, pool)]
+    return [size - part for size, part in zip(_sizes(system, record, pool), used, strict=True)]
+
+
+def _used(system: System, leg: Active) -> int:
+    """The bytes of a leg that the RAID0 has for data, by its superblock; 0 where that cannot be read."""
+    found = AVAILABLE.match(fields(system, leg.device).get("Avail Dev Size", ""))
+    return int(found[1]) * SECTOR if found else 0
+
+
+def _sizes(system: System, record: ArrayRecord, pool: Pool) -> list[int]:
+    return [system.partition_size(leg.device) for leg in _legs(system, record, pool)]
+
+
+def _legs(system: System, record: ArrayRecord, pool: Pool) -> list[Active]:
+    legs = [md.find(system, one.uuid) for one in pool.arrays if one.array.name in record.array.members]
+    return [leg for leg in legs if leg is not None and leg.running]
 
 
 def began(system: System, pool: Pool, waiting: WaitingGrowth | None) -> WaitingGrowth | None:

@@ -202,8 +202,8 @@ def _without_removed(record: ArrayRecord, found: dict[str, MemberRecord]) -> dic
 
 
 def _start_over(system: System, record: ArrayRecord, pool: Pool) -> str:
-    legs = [one for one in pool.arrays if one.array.name in record.array.members]
-    down = [one.array.name for one in legs if (active := md.find(system, one.uuid)) is None or not active.running]
+    legs = [leg for leg in pool.arrays if leg.array.name in record.array.members]
+    down = [leg.array.name for leg in legs if (active := md.find(system, leg.uuid)) is None or not active.running]
     if down:
         raise Failed(f"{md.title(record.array)} cannot start without {', '.join(down)}")
     words = [f"started, {md.count(len(record.array.members), 0)}"]

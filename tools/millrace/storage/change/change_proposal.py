@@ -139,7 +139,7 @@ def examined(system: System) -> Inventory:
 def server_with(system: System, inventory: Inventory) -> PoolServer:
     """Return the pool with these drives as a change finds it. Refused: there is no pool."""
     pool = load_pool()
-    bays = {one.serial: one.bay for one in drive_history.load().drives if one.bay}
+    bays = {drive.serial: drive.bay for drive in drive_history.load().drives if drive.bay}
     return PoolServer(
         pool,
         arrays_now(system, pool),

@@ -1100,7 +1100,8 @@ export interface DriveName {
  * What a change writes. `partitions` are those of `new`, in the order in which they lie on it.
  *
  * `leaves` are the arrays that `old` is removed from at the end, `fewer_spares` those of them that have one hot spare
- * less from then on. `grows` are partitions that are enlarged, for `array`, which then has `gain` bytes more.
+ * less from then on. `grows` are partitions that are enlarged, for `array`, which then has `gain` bytes more. `legs`: it
+ * lies over these, which grow first; it uses them after the next start, by a second change with neither.
  */
 export interface DrivePlan {
     verb: "replace" | "add" | "remove" | "grow";
@@ -1112,6 +1113,7 @@ export interface DrivePlan {
     grows: GrownPartition[];
     array: string | null;
     gain: number;
+    legs: string[];
 }
 
 /**
@@ -2086,7 +2088,7 @@ export interface Latency {
  *
  * `may_fail` drives of each of the `legs` may die at a time; `rebuild_hours` at the guaranteed rate beside clients;
  * `unreadable` the chance, 0 to 1, that a rebuild meets a sector that nothing replaces. `proposed`: it is the plan of
- * this server. `grows`: it can use larger drives later.
+ * this server. `grows`: it can use larger drives later, in place.
  */
 export interface LayoutChoice {
     name: string;
@@ -2969,7 +2971,7 @@ export interface PolicyReport {
  *
  * Members and spares of its arrays are those of now; `generation` counts how often they changed. `drives` has
  * the partitions that were made, a replacement's in the place of those of the drive that it replaced. Each array's
- * `array` stays as the pool was made.
+ * `array` stays as the pool was made. `growth`: what is left of a growth of its legs.
  *
  * With `backend` external there are no arrays: the file system lies on the partition of role data, its log on that of
  * role log where there is one, and the partitions are known by their GUIDs on whatever server they appear.
@@ -2984,6 +2986,7 @@ export interface Pool {
     arrays: ArrayRecord[];
     filesystem: Filesystem;
     filesystem_uuid: string;
+    growth: WaitingGrowth | null;
 }
 
 /** What goes first, and what that means for each array now. A warning is a floor that could not be set. */
@@ -5148,6 +5151,18 @@ export interface VolumeRow {
     connect: string[];
     connected: ConnectedHost[];
     problem: string | null;
+}
+
+/**
+ * Legs that have grown, and the RAID0 `array` over them, which uses them after the next start of the arrays.
+ *
+ * The pool gains `gain` bytes. `by` is a user name. `started`: the array uses them, and the file system has to grow.
+ */
+export interface WaitingGrowth {
+    array: string;
+    gain: number;
+    by: string;
+    started: boolean;
 }
 
 /** What a finding is about: serials of drives, names of ports, NUMA nodes; nothing for the whole server. */

@@ -113,7 +113,7 @@ def test_each_decision_starts_a_run() -> None:
     watched = set(unit("millrace-watch@keep.path")["PathChanged"])
     with_another = ("var/lib/millrace/config-history", "etc/ssh/")
     where = {"shadow": "etc/shadow", "quotas": None}
-    wanted = {where.get(one.how, one.path) for one in kept_files.KEPT if one.decided and one.how != "tdb"}
+    wanted = {where.get(kept.how, kept.path) for kept in kept_files.KEPT if kept.decided and kept.how != "tdb"}
     assert {"/var/lib/millrace/machine-sid.json", "/etc/krb5.keytab"} < watched
     assert watched == {f"/{path}" for path in wanted if path and not path.startswith(with_another)}
 

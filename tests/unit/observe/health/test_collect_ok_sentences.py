@@ -135,6 +135,11 @@ FAULTS = {
         "ports",
         "test_links_decided.py::test_mtu_that_differs_from_the_configured_one_is_named",
     ),
+    "protection": Fault(
+        "the timer of scheduled snapshots is stopped: nothing is late before two periods have passed",
+        "snapshots",
+        "test_snapshots.py::test_upkeep_that_does_not_run_is_a_warning",
+    ),
     "replicas": Fault(
         "the source of a replica does not answer, and the periods pass",
         "replicas",

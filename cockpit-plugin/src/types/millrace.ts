@@ -1119,8 +1119,8 @@ export interface DriveName {
  * What a change writes. `partitions` are those of `new`, in the order in which they lie on it.
  *
  * `leaves` are the arrays that `old` is removed from at the end, `fewer_spares` those of them that have one hot spare
- * less from then on. `grows` are partitions that are enlarged, for `array`, which then has `gain` bytes more. `legs`: it
- * lies over these, which grow first; it uses them after the next start, by a second change with neither.
+ * less from then on. `grows` are partitions that are enlarged, for `array`, which then has `gain` bytes more. `legs`:
+ * it lies over these, which grow first; it uses them after the next start, by a second change with neither.
  */
 export interface DrivePlan {
     verb: "replace" | "add" | "remove" | "grow";
@@ -3105,6 +3105,8 @@ export interface Promotion {
     moment: string;
     missing: string[];
     warnings: string[];
+}
+
 /** The lights of all shares, or of one. */
 export interface Protection {
     schema_version: 1;
@@ -3157,11 +3159,6 @@ export interface ProvisionProgress {
     step: string | null;
 }
 
-/** A server that may read the snapshots of a share of this one, by its address and the CA that it shows. */
-export interface ReaderRow {
-    share: string;
-    address: string;
-    fingerprint: string;
 /** A floor of free space, in percent, above the one that holds. */
 export interface RaisedFloor {
     by: string;
@@ -3169,6 +3166,13 @@ export interface RaisedFloor {
     left: number;
     due: string;
     percent: number;
+}
+
+/** A server that may read the snapshots of a share of this one, by its address and the CA that it shows. */
+export interface ReaderRow {
+    share: string;
+    address: string;
+    fingerprint: string;
 }
 
 /** What a rebuild gets of each drive at least beside clients, in KiB/s; None: by redundancy and priority. */

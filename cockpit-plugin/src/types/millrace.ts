@@ -717,7 +717,7 @@ export interface CopyReport {
  * server restarts. `cancellable` says whether it can be cancelled now, `why` why it never can.
  */
 export interface CurrentJob {
-    name: "provision" | "drive-change" | "erase" | "drive-test" | "rescue" | "revive" | "adopt" | "clone" | "copy" | "snapshot" | "permissions" | "benchmark" | "tuner" | "update-download" | "update" | "scrub" | "damaged-files" | "unclean" | "trim" | "reset" | "destroy" | "first synchronisation" | "rebuild" | "check" | "repair" | "reshape";
+    name: "provision" | "drive-change" | "erase" | "drive-test" | "rescue" | "revive" | "adopt" | "clone" | "copy" | "snapshot" | "replica" | "permissions" | "benchmark" | "tuner" | "update-download" | "update" | "scrub" | "damaged-files" | "unclean" | "trim" | "reset" | "destroy" | "first synchronisation" | "rebuild" | "check" | "repair" | "reshape";
     title: string;
     what: string;
     state: "running" | "waiting" | "done" | "failed" | "cancelled" | "interrupted";
@@ -821,7 +821,8 @@ export interface DesiredRoute {
  * Sizes in bytes. `project` is its number for XFS quotas, given once. `fsid` is stored only where it must stay as it
  * was elsewhere; else it follows from the file system and the name. `sealed`: no client writes it, and it is neither
  * changed to be written nor removed before an administrator unseals it. `child_size` limits each directory at its top.
- * `snapshots` are those that are made by themselves; None is none.
+ * `snapshots` are those that are made by themselves; None is none. `replica` is the share of another server that it is
+ * a replica of: nobody opens it before it is promoted. `readers` are servers that may read its snapshots.
  *
  * `writing` is who may write: all users of the share (`together`; with a `group` its members), each user their own
  * files (`own`, also of a state from before there was this field), or the members of `group` while all others read
@@ -843,6 +844,8 @@ export interface DesiredShare {
     writing: "together" | "own" | "some";
     group: string | null;
     snapshots: SnapshotSchedule | null;
+    replica: ReplicaSource | null;
+    readers: SnapshotReader[];
 }
 
 /** A VLAN on a port, by its MAC address, or on a bond, by its name, which `parent_name` has of both. */
@@ -882,7 +885,7 @@ export interface DestroyStatus {
     volumes: DestroyedVolume[];
     drives: DestroyedDrive[];
     clients: ClientSession[];
-    jobs: ("provision" | "drive-change" | "erase" | "drive-test" | "rescue" | "revive" | "adopt" | "clone" | "copy" | "snapshot" | "permissions" | "benchmark" | "tuner" | "update-download" | "update" | "scrub" | "damaged-files" | "unclean" | "trim" | "reset" | "destroy")[];
+    jobs: ("provision" | "drive-change" | "erase" | "drive-test" | "rescue" | "revive" | "adopt" | "clone" | "copy" | "snapshot" | "replica" | "permissions" | "benchmark" | "tuner" | "update-download" | "update" | "scrub" | "damaged-files" | "unclean" | "trim" | "reset" | "destroy")[];
     obstacle: string | null;
     in_use: string | null;
     last: Destruction | null;
@@ -1002,6 +1005,22 @@ export interface Drift {
 }
 
 /**
+ * How a drill ended: `files` of a snapshot were restored and compared with the source, `bytes` in all.
+ *
+ * `different` of them are not what the source has.
+ */
+export interface DrillReport {
+    schema_version: 1;
+    id: string;
+    share: string;
+    snapshot: string;
+    at: string;
+    files: number;
+    bytes: number;
+    different: number;
+}
+
+/**
  * One drive as the kernel's block device for it. Sizes in bytes.
  *
  * `name` (nvme3n1) is for display and changes between boots; `serial` and `wwid` are the identity. What follows
@@ -1100,8 +1119,8 @@ export interface DriveName {
  * What a change writes. `partitions` are those of `new`, in the order in which they lie on it.
  *
  * `leaves` are the arrays that `old` is removed from at the end, `fewer_spares` those of them that have one hot spare
- * less from then on. `grows` are partitions that are enlarged, for `array`, which then has `gain` bytes more. `legs`: it
- * lies over these, which grow first; it uses them after the next start, by a second change with neither.
+ * less from then on. `grows` are partitions that are enlarged, for `array`, which then has `gain` bytes more. `legs`:
+ * it lies over these, which grow first; it uses them after the next start, by a second change with neither.
  */
 export interface DrivePlan {
     verb: "replace" | "add" | "remove" | "grow";
@@ -1873,7 +1892,7 @@ export interface JobList {
 
 /** The last job of a kind, or the one that runs; `reason` is why it did not end well. Times are ISO 8601 in UTC. */
 export interface JobStatus {
-    name: "provision" | "drive-change" | "erase" | "drive-test" | "rescue" | "revive" | "adopt" | "clone" | "copy" | "snapshot" | "permissions" | "benchmark" | "tuner" | "update-download" | "update" | "scrub" | "damaged-files" | "unclean" | "trim" | "reset" | "destroy";
+    name: "provision" | "drive-change" | "erase" | "drive-test" | "rescue" | "revive" | "adopt" | "clone" | "copy" | "snapshot" | "replica" | "permissions" | "benchmark" | "tuner" | "update-download" | "update" | "scrub" | "damaged-files" | "unclean" | "trim" | "reset" | "destroy";
     title: string;
     what: string;
     state: "running" | "waiting" | "done" | "failed" | "cancelled" | "interrupted";
@@ -3078,6 +3097,16 @@ export interface Preview {
     smb: string[];
 }
 
+/** A replica that is a served share now, as it was in `snapshot`. `missing` is what this server lacks, in words. */
+export interface Promotion {
+    schema_version: 1;
+    share: string;
+    snapshot: string;
+    moment: string;
+    missing: string[];
+    warnings: string[];
+}
+
 /** The lights of all shares, or of one. */
 export interface Protection {
     schema_version: 1;
@@ -3137,6 +3166,13 @@ export interface RaisedFloor {
     left: number;
     due: string;
     percent: number;
+}
+
+/** A server that may read the snapshots of a share of this one, by its address and the CA that it shows. */
+export interface ReaderRow {
+    share: string;
+    address: string;
+    fingerprint: string;
 }
 
 /** What a rebuild gets of each drive at least beside clients, in KiB/s; None: by redundancy and priority. */
@@ -3287,6 +3323,120 @@ export interface ReplaceReport {
     verified: string[];
     warnings: string[];
     without_password: string[];
+}
+
+/** The CA of this server, whose certificate it shows to the sources of its replicas. */
+export interface ReplicaCertificate {
+    schema_version: 1;
+    fingerprint: string;
+    authority: string;
+}
+
+/** What was decided of a replica, or of a server that reads snapshots, in sentences. */
+export interface ReplicaChange {
+    schema_version: 1;
+    share: string;
+    done: string[];
+    warnings: string[];
+}
+
+/** The replicas of this server, and the servers that have replicas of its shares. */
+export interface ReplicaList {
+    schema_version: 1;
+    replicas: ReplicaRow[];
+    readers: ReaderRow[];
+}
+
+/** How far a replica is: entries of all that the snapshot has, and bytes that were read from the source. */
+export interface ReplicaProgress {
+    schema_version: 1;
+    share: string;
+    snapshot: string;
+    entries: number;
+    total: number;
+    fetched: number;
+    rate: number;
+}
+
+/**
+ * How a replica was brought up to date at `at`. Times are ISO 8601 in UTC, sizes in bytes.
+ *
+ * `snapshot` is the newest one of the source that has a list; `moment` is when the share was like it. `is_new`: it was
+ * not here before. `is_newest`: the source had none after it. Of its `entries` `shared` files have all blocks of an
+ * earlier snapshot here, of `changed` ones the ranges that differ were read. `fetched` were read from the source,
+ * `verified` of them twice. `removed` snapshots were more than are kept.
+ */
+export interface ReplicaReport {
+    schema_version: 1;
+    id: string;
+    share: string;
+    source: string;
+    snapshot: string;
+    moment: string;
+    at: string;
+    is_new: boolean;
+    is_newest: boolean;
+    entries: number;
+    shared: number;
+    changed: number;
+    fetched: number;
+    verified: number;
+    seconds: number;
+    removed: string[];
+}
+
+/**
+ * A replica. `snapshots` are held here; `newest` is the last of them, `moment` when the source was like it.
+ *
+ * `age` are the seconds since that; `lag` those since it last had the newest snapshot of the source. Null is never.
+ * `late` says why it does not protect as it should, in a sentence; null where it does.
+ */
+export interface ReplicaRow {
+    share: string;
+    source: string;
+    every: number;
+    keep: number;
+    paused: boolean;
+    running: boolean;
+    snapshots: number;
+    newest: string | null;
+    moment: string | null;
+    age: number | null;
+    lag: number | null;
+    late: string | null;
+    last: ReplicaState;
+}
+
+/**
+ * The share of another server that a share is a replica of, until it is promoted.
+ *
+ * `address` is that of the source, `authority` the certificates (PEM) of the CA that an administrator confirmed by
+ * their `fingerprint`. `every` is the period in minutes, `keep` how many snapshots of the source are kept here.
+ */
+export interface ReplicaSource {
+    address: string;
+    share: string;
+    every: number;
+    keep: number;
+    paused: boolean;
+    authority: string;
+    fingerprint: string;
+}
+
+/**
+ * What is known of a replica: its last runs. `problem` is why the last one ended badly; null where it did not.
+ *
+ * `current_at` is when it last had the newest snapshot of the source. `distrusted`: files here differed from the
+ * source, so the next snapshot is read as a whole.
+ */
+export interface ReplicaState {
+    share: string;
+    tried_at: string | null;
+    problem: string | null;
+    current_at: string | null;
+    report: ReplicaReport | null;
+    drill: DrillReport | null;
+    distrusted: boolean;
 }
 
 /**
@@ -3920,7 +4070,8 @@ export type Severity = "info" | "warn" | "fail";
  * limits each directory at its top, in bytes; `used` counts these, too. `direct` is who may open it over SMB Direct;
  * it is not on Samba then, and `smb` is null. `writing` is who may write, null where the type has a rule of its own;
  * `group` are the users who write, `gid` is its number, null where a domain knows it. `snapshots` is its schedule,
- * `exported_snapshots` the directory of its snapshots where NFS clients may read them.
+ * `exported_snapshots` the directory of its snapshots where NFS clients may read them, `read_snapshots` where other
+ * servers, `readers`, may. `replica_of` is the share of another server that it is a replica of, as ADDRESS:SHARE.
  */
 export interface Share {
     name: string;
@@ -3947,6 +4098,9 @@ export interface Share {
     gid: number | null;
     snapshots: SnapshotSchedule | null;
     exported_snapshots: string | null;
+    readers: NfsClient[];
+    read_snapshots: string | null;
+    replica_of: string | null;
 }
 
 /** One SMB client that has a share open. `since` is ISO 8601 with its zone; `files` the number of its open files. */
@@ -4322,6 +4476,16 @@ export interface SnapshotProgress {
     done: number;
     total: number | null;
     seconds_left: number | null;
+}
+
+/**
+ * A server that may read the snapshots of a share, and nothing more: for its replica.
+ *
+ * It shows a certificate of the CA of this `fingerprint`, which an administrator confirmed.
+ */
+export interface SnapshotReader {
+    address: string;
+    fingerprint: string;
 }
 
 /** A snapshot that is to be removed, when that is expected (ISO 8601 in UTC), and in how many seconds. */
@@ -5367,6 +5531,18 @@ export interface Outputs {
     "protection show": Protection;
     "provision": ProvisionOutcome;
     "provision --dry-run": Steps;
+    "replica add": ReplicaChange;
+    "replica allow": ReplicaChange;
+    "replica certificate": ReplicaCertificate;
+    "replica deny": ReplicaChange;
+    "replica drill": ReplicaProgress | DrillReport;
+    "replica list": ReplicaList;
+    "replica pause": ReplicaChange;
+    "replica promote": SnapshotProgress | Promotion;
+    "replica remove": ReplicaChange;
+    "replica resume": ReplicaChange;
+    "replica status": ReplicaList;
+    "replica sync": ReplicaProgress | ReplicaReport;
     "reset run": Reset;
     "reset show": ResetStatus;
     "reset start": ResetStatus;
@@ -5447,4 +5623,4 @@ export interface Outputs {
 }
 
 /** These verbs print lines, one JSON document each, until they are done. */
-export type LineVerb = "approve" | "bench follow" | "bench run" | "drive add" | "drive erase" | "drive remove" | "drive replace" | "drive resume" | "drive test" | "install write" | "job follow" | "pool destroy" | "pool grow" | "share clone" | "share copy" | "share permissions" | "snapshot create" | "snapshot get" | "snapshot rollback" | "tuner follow" | "tuner run" | "update upload" | "watch";
+export type LineVerb = "approve" | "bench follow" | "bench run" | "drive add" | "drive erase" | "drive remove" | "drive replace" | "drive resume" | "drive test" | "install write" | "job follow" | "pool destroy" | "pool grow" | "replica drill" | "replica promote" | "replica sync" | "share clone" | "share copy" | "share permissions" | "snapshot create" | "snapshot get" | "snapshot rollback" | "tuner follow" | "tuner run" | "update upload" | "watch";

@@ -50,6 +50,10 @@ VERBS = {
         "millrace.protect.protection.protection_verbs",
         "Show which shares have copies, where, and whether these are in time.",
     ),
+    "replica": (
+        "millrace.protect.replica.replica_verbs",
+        "Keep replicas of shares of other servers, and promote them.",
+    ),
     "backend": (
         "millrace.storage.fabrics.fabrics_verbs",
         "Connect the pool's external device over NVMe/TCP or NVMe/RDMA.",
@@ -101,7 +105,7 @@ VERBS = {
 # The sections of --help. A verb in none of them is for units and pages, and its command is hidden.
 SECTIONS = {
     "State": ("status", "health", "alert", "watch", "history", "job", "topology", "metrics", "support"),
-    "Shares and users": ("share", "snapshot", "protection", "session", "user", "group", "domain", "client"),
+    "Shares and users": ("share", "snapshot", "protection", "replica", "session", "user", "group", "domain", "client"),
     "Pool and drives": ("inventory", "policy", "plan", "approve", "provision", "pool", "drive", "backend", "volume"),
     "Network": ("network", "certificate"),
     "System": ("config", "keep", "update", "install", "reset", "encryption", "access", "admin", "journal"),
@@ -155,6 +159,11 @@ BELOW = {
     "snapshot keep": "millrace.protect.snapshot.snapshot_remove_verbs:keep",
     "snapshot lock": "millrace.protect.snapshot.snapshot_remove_verbs:lock",
     "snapshot upkeep": "millrace.protect.snapshot.snapshot_schedule_verbs:upkeep_",
+    "replica certificate": "millrace.protect.replica.replica_pairing_verbs:certificate",
+    "replica allow": "millrace.protect.replica.replica_pairing_verbs:allow",
+    "replica deny": "millrace.protect.replica.replica_pairing_verbs:deny",
+    "share replica-execute": "millrace.protect.replica.replica_verbs:replica_execute",
+    "share replica-end": "millrace.protect.replica.replica_verbs:replica_end",
     "share snapshot-end": "millrace.protect.snapshot.snapshot_verbs:snapshot_end",
     "share permissions": "millrace.serve.permissions.permissions_verbs:permissions_",
     "share permissions-execute": "millrace.serve.permissions.permissions_verbs:permissions_execute",

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Earlier states of the data: snapshots of shares, by hand and by schedule, and rollbacks to them."""
+"""Earlier states and copies of the data: snapshots of shares, rollbacks to them, replicas of other servers."""

@@ -49,18 +49,19 @@ def same_content(left: int, right: int) -> bool:
         ours, theirs = extents(left), extents(right)
     except ExtentsUnknown:
         return _equal(left, right, 0, size)
-    return all(_equal(left, right, offset, length) for offset, length in _unshared(ours, theirs))
+    return all(_equal(left, right, offset, length) for offset, length, _ in unshared(ours, theirs))
 
 
-def _unshared(ours: list[Extent], theirs: list[Extent]) -> Iterator[tuple[int, int]]:
-    """Yield what two files do not share, as offset and length.
+def unshared(ours: list[Extent], theirs: list[Extent]) -> Iterator[tuple[int, int, bool]]:
+    """Yield what two files do not share: offset, length, and whether the second one has blocks there.
 
     What neither of them has reads as zeros, and a client makes a file of exabytes of it.
     """
     ends = sorted({end for offset, _, length in (*ours, *theirs) for end in (offset, offset + length)})
     for offset, end in pairwise(ends):
-        if _place_at(ours, offset) != _place_at(theirs, offset):
-            yield offset, end - offset
+        place = _place_at(theirs, offset)
+        if _place_at(ours, offset) != place:
+            yield offset, end - offset, place is not None
 
 
 def _place_at(mapped: list[Extent], offset: int) -> int | None:

@@ -175,6 +175,16 @@ def copy_sources_file() -> Path:
     return run_dir() / "nftables/copy.nft"
 
 
+def replica_sources_file() -> Path:
+    """The sources of replicas, which this server connects to over NFS, included by /etc/nftables.conf."""
+    return run_dir() / "nftables/replicas.nft"
+
+
+def replicas_file() -> Path:
+    """How the last run of each replica ended, and its last drill."""
+    return state_dir() / "replicas.json"
+
+
 def child_quota_file() -> Path:
     """How many directories of each share have a quota of their own, and which could not get one."""
     return run_dir() / "child-quota-state.json"

@@ -78,6 +78,7 @@ def test_a_server_that_serves_is_well(serving: Path) -> None:
         "apart",
         "tuner",
         "kernel",
+        "replicas",
         "reset",
         "slots",
         "trim",

@@ -140,6 +140,11 @@ FAULTS = {
         "snapshots",
         "test_snapshots.py::test_upkeep_that_does_not_run_is_a_warning",
     ),
+    "replicas": Fault(
+        "the source of a replica does not answer, and the periods pass",
+        "replicas",
+        "test_replicas.py::test_replica_that_is_late_is_a_warning_with_the_reason_of_the_last_run",
+    ),
     "root": Fault("there is room for data, and no inode", "root", "test_root.py::test_room_and_inodes"),
     "scrub": Fault(
         "the timer of checks is stopped",

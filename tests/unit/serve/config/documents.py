@@ -19,6 +19,7 @@ from millrace.observe.metrics.model import MetricsSettings, TokenHash
 from millrace.plan.measured import MeasuredPolicy
 from millrace.plan.model import Plan
 from millrace.plan.settings import SettingsFile
+from millrace.protect.replica.replica_model import ReplicaStates
 from millrace.protect.snapshot.kept_removals import RemovalRecord
 from millrace.protect.snapshot.rollback_model import RollbackJournal
 from millrace.protect.snapshot.snapshot_model import SnapshotManifest
@@ -96,6 +97,7 @@ DOCUMENTS: dict[str, tuple[tuple[str, ...], type[BaseModel]]] = {
     "priority.json": ((f"{STATE}/priority.json",), PriorityDocument),
     "removed.json": ((f"{STATE}/removed.json",), Removals),
     "rendered.json": ((f"{STATE}/rendered.json",), Rendered),
+    "replicas.json": ((f"{STATE}/replicas.json",), ReplicaStates),
     "rescue.json": ((f"{STATE}/rescue.json", f"{STATE}/rescued.json"), Rescue),
     "reset.json": ((f"{STATE}/reset.json", f"{STATE}/reset-last.json"), Reset),
     "returns.json": ((f"{STATE}/returns.json",), Returns),
@@ -183,6 +185,7 @@ WRITERS: dict[str, set[str]] = {
     "storage/assemble/unclean.py": {"unclean.json"},
     "storage/rescue/rescue_journal.py": {"rescue.json"},
     "lifecycle/reset/reset.py": {"reset.json"},
+    "protect/replica/replica_stage.py": {"snapshot.json"},
     "protect/snapshot/kept_removals.py": {"snapshot-removals.json"},
     "protect/snapshot/rollback_run.py": {"rollback.json"},
     "protect/snapshot/snapshot_run.py": {"snapshot.json"},
@@ -208,8 +211,8 @@ WRITERS: dict[str, set[str]] = {
         "update-source.json",
     },
     "lifecycle/update/stage.py": set(),
-    # orders and progress, which end with the boot
-    "system/jobs/job.py": set(),
+    # orders and progress, which end with the boot, and how runs of replicas ended
+    "system/jobs/job.py": {"replicas.json"},
     "system/jobs/record.py": {"job.json"},
     "serve/share/machine_sid.py": {"machine-sid.json"},
     "serve/volume/serve.py": set(),

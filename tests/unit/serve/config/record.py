@@ -48,6 +48,7 @@ from millrace.observe.health.model import Level
 from millrace.observe.metrics.model import MetricsSettings, TokenHash
 from millrace.plan.measured import MeasuredPolicy, Overrides
 from millrace.plan.policy.model import MdPolicy, NfsdPolicy, Policy, SysctlPolicy
+from millrace.protect.replica.replica_model import DrillReport, ReplicaReport, ReplicaState, ReplicaStates
 from millrace.protect.snapshot.kept_removals import RemovalRecord
 from millrace.protect.snapshot.rollback_model import RollbackJournal
 from millrace.protect.snapshot.snapshot_model import OrderedRemoval, SnapshotManifest, SnapshotOrder
@@ -316,6 +317,42 @@ def _others() -> dict[str, BaseModel]:
             changed_count=1,
             changed=["set/log"],
             type="training",
+        ),
+        "replicas.json": ReplicaStates(
+            replicas=[
+                ReplicaState(
+                    share="mirror",
+                    tried_at=AT,
+                    problem="a line",
+                    current_at=AT,
+                    report=ReplicaReport(
+                        id="1",
+                        share="mirror",
+                        source="10.77.0.7:data",
+                        snapshot="20261129T120000Z-hourly",
+                        moment=AT,
+                        at=LATER,
+                        is_new=True,
+                        entries=80,
+                        shared=70,
+                        changed=1,
+                        fetched=4096,
+                        verified=65536,
+                        seconds=9,
+                        removed=["20261128T120000Z-hourly"],
+                    ),
+                    drill=DrillReport(
+                        id="2",
+                        share="mirror",
+                        snapshot="20261129T120000Z-hourly",
+                        at=LATER,
+                        files=2,
+                        bytes=8192,
+                        different=1,
+                    ),
+                    distrusted=True,
+                )
+            ]
         ),
         "snapshot-removals.json": RemovalRecord(
             boot="5f0c2d43-8a86-4d9e-9d51-0f3d0f4f7a11",

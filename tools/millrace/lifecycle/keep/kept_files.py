@@ -129,6 +129,7 @@ LEFT = [
     Left(f"{STATE}/pool-destruction.json", "it ends with the pool"),
     Left(f"{STATE}/config.json.unreadable", "damaged"),
     Left(f"{STATE}/accounts-touched.json", "a change under way: another boot drive has none of its accounts"),
+    Left(f"{STATE}/replicas.json", "how runs of replicas ended; the next run of each has it again"),
     Left(f"{STATE}/verified.json", "how this boot drive served its shares; the next verification has it again"),
     Left(f"{STATE}/admin-*", "whether this boot drive has its administrator; the password is kept"),
     Left(f"{STATE}/approval.json", "it ends when the pool exists"),

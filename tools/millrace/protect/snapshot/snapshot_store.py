@@ -137,6 +137,14 @@ class SnapshotStore:
         for changed in (directory, self.top, self.stage / NEW):
             sync(changed)
 
+    def take_in(self, made: Path, share: str, name: str) -> None:
+        """Make a complete directory of the pool, with a manifest and a tree, a snapshot. OSError: the pool fails."""
+        directory = self.top / share
+        directory.mkdir(mode=0o700, exist_ok=True)
+        made.rename(directory / name)
+        for changed in (directory, self.top, made.parent):
+            sync(changed)
+
     def set_aside(self, share: str, name: str) -> None:
         """Take a snapshot from its place; the cleanup removes it. OSError: the pool fails. Failed: as `require_own`."""
         self.require_own()

@@ -7,6 +7,7 @@ previous.pem, previous.key     the one before; it returns where a clock that was
 loopback.pem, loopback.key     shown when the server opens a share of its own to verify that it is served
 trusted.pem                    authorities whose certificates an mtls client may show; the own one is the first
 revoked.pem                    their revocation lists; that of the own one is the first, and empty
+sources.pem                    what this server trusts as the client of the sources of its replicas, itself included
 request.key                    the key of a request that is with an authority
 settings.json                  further names
 current -> sets/NAME           server.pem (chain), server.key, peer.pem (what is trusted then), certificate.json
@@ -25,6 +26,7 @@ from millrace.system.errors import Refused
 from millrace.system.files import replace_link, write_text
 
 REVOKED = "revoked.pem"
+SOURCES = "sources.pem"
 CHAIN, KEY, PEER, ABOUT = "server.pem", "server.key", "peer.pem", "certificate.json"
 PRIVATE, PUBLIC = 0o600, 0o644
 
@@ -84,6 +86,11 @@ def trusted() -> Path:
 def revoked() -> Path:
     """The revocation lists of the CAs that clients are verified with; GnuTLS refuses an empty file."""
     return directory() / REVOKED
+
+
+def sources() -> Path:
+    """The CAs that the sources of replicas are verified with, and what this server shows to itself."""
+    return directory() / SOURCES
 
 
 def request_key() -> Path:

@@ -13,6 +13,7 @@ from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from ipaddress import ip_address
+from pathlib import Path
 
 from millrace.serve.clone import copy_tree
 from millrace.serve.clone.clone_place import ClonePlace, opened, parse, refuse_snapshot
@@ -94,7 +95,7 @@ def copy(export: RemoteExport, place: ClonePlace, order: str, server: ShareServe
     """
     with (
         opened(place, server.pool.filesystem.mountpoint) as target,
-        _mounted(export, server.run) as source,
+        mounted(export, paths.run_dir() / "copy/source", OPTIONS, server.run) as source,
     ):
         yield from _followed(export, place, order, source, target)
 
@@ -150,17 +151,20 @@ def _sentence(error: OSError, export: RemoteExport, place: ClonePlace) -> str:
 
 
 @contextmanager
-def _mounted(export: RemoteExport, run: Runner) -> Iterator[int]:
-    where = paths.run_dir() / "copy/source"
+def mounted(export: RemoteExport, where: Path, options: str, run: Runner) -> Iterator[int]:
+    """Mount what another server exports where this process alone sees it, and open it.
+
+    Failed: it is not mounted, and why.
+    """
     where.mkdir(mode=0o700, parents=True, exist_ok=True)
     # what is mounted from here on is this process's alone, and gone with it
     os.unshare(os.CLONE_NEWNS)  # type: ignore[attr-defined,unused-ignore]  # the tools' Python may be older
     must(run, ["mount", "--make-rprivate", "/"])
     mount = within(PATIENCE) if run is attempt else run
-    mounted = mount(["mount", "-t", "nfs4", "-o", OPTIONS, str(export), str(where)])
-    if mounted.status != 0:
+    ended = mount(["mount", "-t", "nfs4", "-o", options, str(export), str(where)])
+    if ended.status != 0:
         raise Failed(
-            f"{export} is not mounted ({last_words(mounted)}): that server must export this directory to this one, and "
+            f"{export} is not mounted ({last_words(ended)}): that server must export this directory to this one, and "
             "the firewall of this one must know it: millrace tune"
         )
     try:

@@ -17,6 +17,7 @@ from millrace.serve.config.network import (
     Mac,
     first_duplicate,
 )
+from millrace.serve.config.replica import ReplicaSource, SnapshotReader
 from millrace.serve.config.schedule import SnapshotSchedule
 from millrace.system import names, ssh_keys
 from millrace.system.command import command
@@ -173,7 +174,8 @@ class DesiredShare(DesiredModel):
     Sizes in bytes. `project` is its number for XFS quotas, given once. `fsid` is stored only where it must stay as it
     was elsewhere; else it follows from the file system and the name. `sealed`: no client writes it, and it is neither
     changed to be written nor removed before an administrator unseals it. `child_size` limits each directory at its top.
-    `snapshots` are those that are made by themselves; None is none.
+    `snapshots` are those that are made by themselves; None is none. `replica` is the share of another server that it is
+    a replica of: nobody opens it before it is promoted. `readers` are servers that may read its snapshots.
 
     `writing` is who may write: all users of the share (`together`; with a `group` its members), each user their own
     files (`own`, also of a state from before there was this field), or the members of `group` while all others read
@@ -195,6 +197,8 @@ class DesiredShare(DesiredModel):
     writing: Writing = "own"
     group: SmbAccount | None = None
     snapshots: SnapshotSchedule | None = None
+    replica: ReplicaSource | None = None
+    readers: list[SnapshotReader] = Field(default_factory=list)
 
     @model_validator(mode="before")
     @classmethod
@@ -205,6 +209,17 @@ class DesiredShare(DesiredModel):
 
     @model_validator(mode="after")
     def _agrees_with_itself(self) -> Self:
+        if self.replica is not None and (self.nfs.enabled or self.smb.enabled):
+            raise ValueError(
+                f"share {self.name} is a replica, which nobody opens: {command('millrace replica promote', self.name)}"
+            )
+        if self.replica is not None and (self.readers or self.snapshots is not None):
+            raise ValueError(
+                f"share {self.name} is a replica: it has no replica and no schedule of snapshots of its own"
+            )
+        twice = first_duplicate(reader.address for reader in self.readers)
+        if twice:
+            raise ValueError(f"{twice} may read the snapshots of {self.name} twice")
         # a release that does not know the seal exports a dataset-ro read-only as well
         if self.sealed and self.type != "dataset-ro":
             raise ValueError(

@@ -54,7 +54,7 @@ def _seals(old: Config, new: Config) -> None:
 
 
 def _share(share: DesiredShare) -> None:
-    if not share.nfs.enabled and not share.smb.enabled:
+    if share.replica is None and not share.nfs.enabled and not share.smb.enabled:
         raise BadInput(
             f"{share.name} would be served to nobody: leave NFS or SMB on, or stop serving it with "
             f"{command('millrace share remove', share.name)}, which keeps its data"

@@ -85,20 +85,24 @@ def exportable(shares: Sequence[Share], mountpoint: str) -> list[Share]:
     """
     return [
         share
-        if share.exported_snapshots is None or _problem(share, mountpoint) is None
-        else share.model_copy(update={"exported_snapshots": None})
+        if not _is_exported(share) or _problem(share, mountpoint) is None
+        else share.model_copy(update={"exported_snapshots": None, "read_snapshots": None, "readers": []})
         for share in shares
     ]
 
 
 def obstacles(shares: Sequence[Share], mountpoint: str) -> list[str]:
     """Return why the snapshots of shares are not exported that should be, in words."""
-    found = ((share, _problem(share, mountpoint)) for share in shares if share.exported_snapshots is not None)
+    found = ((share, _problem(share, mountpoint)) for share in shares if _is_exported(share))
     return [f"the snapshots of {share.name} are not exported: {problem}" for share, problem in found if problem]
 
 
+def _is_exported(share: Share) -> bool:
+    return share.exported_snapshots is not None or share.read_snapshots is not None
+
+
 def _is_seen(share: Share) -> bool:
-    return share.exported_snapshots is not None or (share.smb is not None and share.smb.previous_versions)
+    return _is_exported(share) or (share.smb is not None and share.smb.previous_versions)
 
 
 def _problem(share: Share, mountpoint: str) -> str | None:
@@ -108,7 +112,8 @@ def _problem(share: Share, mountpoint: str) -> str | None:
     except (Failed, OSError) as error:
         # exportfs would follow a link to what it leads to
         return f"their directory is not usable: {describe(error)}"
-    if any(client.squash == "none" for client in share.exports) and foreign(share.name, share.project, mountpoint):
+    roots = share.readers or any(client.squash == "none" for client in share.exports)
+    if roots and foreign(share.name, share.project, mountpoint):
         listed = command("millrace snapshot list", share.name)
         return (
             "some of them are of a former share or cannot be read, and root of a client is not squashed; remove these "

@@ -82,6 +82,12 @@ def resolve(wanted: DesiredShare, config: Config, context: ServerContext) -> Sha
         exported_snapshots=client_snapshots.directory(context.mountpoint, wanted.name)
         if exports and wanted.nfs.snapshots
         else None,
+        # without root they could not read the files of all users
+        readers=[
+            NfsClient(client=reader.address, access="ro", squash="none", xprtsec=["mtls"]) for reader in wanted.readers
+        ],
+        read_snapshots=client_snapshots.directory(context.mountpoint, wanted.name) if wanted.readers else None,
+        replica_of=None if wanted.replica is None else wanted.replica.place,
     )
 
 

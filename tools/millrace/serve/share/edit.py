@@ -30,14 +30,14 @@ def create_shares(
     names: Sequence[str], settings: Settings, server: Callable[[], ShareServer] = this_server
 ) -> ChangeReport:
     """Create shares with the same settings and serve them: all, or none where one of them cannot be served."""
-    return _change(names, f"share create {several(names)}", creation(names, settings), server)
+    return change(names, f"share create {several(names)}", creation(names, settings), server)
 
 
 def set_share(name: str, settings: Settings, server: Callable[[], ShareServer] = this_server) -> ChangeReport:
     """Change what `settings` name of a share."""
     mutate = setting(name, settings)
     what = f"share set {name}: {', '.join(_changed_keys(_typed(settings)))}"
-    return _change([name], what, mutate, server)
+    return change([name], what, mutate, server)
 
 
 def creation(names: Sequence[str], settings: Settings) -> store.Mutate:
@@ -102,7 +102,7 @@ def remove_share(name: str, delete_data: str | None, server: Callable[[], ShareS
 
     only_root()
     host = server()
-    report = _change([name], f"share remove {name}" + (" with its data" if delete_data else ""), mutate, lambda: host)
+    report = change([name], f"share remove {name}" + (" with its data" if delete_data else ""), mutate, lambda: host)
     mountpoint = host.pool.filesystem.mountpoint
     if quota.enabled(mountpoint):
         quota.release(removed[0].project, mountpoint, host.run)
@@ -134,7 +134,7 @@ def unseal_share(name: str, server: Callable[[], ShareServer] = this_server) -> 
         after = before.model_copy(update={"sealed": False})
         return config.model_copy(update={"shares": [after if one.name == name else one for one in config.shares]})
 
-    return _change([name], f"share unseal {name}", mutate, server)
+    return change([name], f"share unseal {name}", mutate, server)
 
 
 def preview(names: Sequence[str], mutate: store.Mutate, server: Callable[[], ShareServer] = this_server) -> Preview:
@@ -152,7 +152,13 @@ def preview(names: Sequence[str], mutate: store.Mutate, server: Callable[[], Sha
     )
 
 
-def _change(names: Sequence[str], what: str, mutate: store.Mutate, server: Callable[[], ShareServer]) -> ChangeReport:
+def change(
+    names: Sequence[str], what: str, mutate: store.Mutate, server: Callable[[], ShareServer] = this_server
+) -> ChangeReport:
+    """Change shares of the desired state by `mutate`, and serve it; `what` is for the history.
+
+    Refused, BadInput: the change, or a share is not served by it; nothing was changed.
+    """
     only_root()
     host = server()
     serving = ShareChange(lambda: host)

@@ -38,6 +38,11 @@ def reload(shares: Sequence[Share], run: Runner) -> list[str]:
         for share in wanted
         if share.exported_snapshots and _is_lost(share, share.exported_snapshots, exported or {}, is_silent)
     ]
+    lost += [
+        f"the snapshots of {share.name} for its replicas"
+        for share in shares
+        if share.read_snapshots and exported is not None and share.read_snapshots not in exported
+    ]
     if lost:
         why = "it did not write its table of exports" if is_silent else _complaints(result)[-1]
         raise Failed(f"exportfs does not export {', '.join(lost)}: {why}")

@@ -49,7 +49,8 @@ class Share(Contract):
     limits each directory at its top, in bytes; `used` counts these, too. `direct` is who may open it over SMB Direct;
     it is not on Samba then, and `smb` is null. `writing` is who may write, null where the type has a rule of its own;
     `group` are the users who write, `gid` is its number, null where a domain knows it. `snapshots` is its schedule,
-    `exported_snapshots` the directory of its snapshots where NFS clients may read them.
+    `exported_snapshots` the directory of its snapshots where NFS clients may read them, `read_snapshots` where other
+    servers, `readers`, may. `replica_of` is the share of another server that it is a replica of, as ADDRESS:SHARE.
     """
 
     name: str
@@ -76,6 +77,9 @@ class Share(Contract):
     gid: int | None = None
     snapshots: SnapshotSchedule | None = None
     exported_snapshots: str | None = None
+    readers: list[NfsClient] = Field(default_factory=list)
+    read_snapshots: str | None = None
+    replica_of: str | None = None
 
     @property
     def kerberos(self) -> bool:

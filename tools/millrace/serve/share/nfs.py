@@ -39,7 +39,9 @@ def exports(shares: Sequence[Share]) -> str:
     # Here and not above: health imports this module every 30 s and renders nothing.
     from millrace.system.render import render
 
-    return render(f"{EXPORTS}.j2", shares=shares, options=options, snapshots=snapshots, not_for_nfs=NOT_FOR_NFS)
+    return render(
+        f"{EXPORTS}.j2", shares=shares, options=options, snapshots=snapshots, readers=readers, not_for_nfs=NOT_FOR_NFS
+    )
 
 
 def options(share: Share, client: NfsClient) -> str:
@@ -70,6 +72,11 @@ def snapshots(share: Share, client: NfsClient) -> str:
     # handles of their own: one of the share opens no snapshot
     own = share.model_copy(update={"fsid": uuid5(share.fsid, "snapshots")})
     return options(own, client.model_copy(update={"access": "ro"}))
+
+
+def readers(share: Share) -> list[NfsClient]:
+    """Return the clients that read the snapshots of a share: its own where they may, and servers with a replica."""
+    return [*(share.exports if share.exported_snapshots else ()), *share.readers]
 
 
 def _anonymous(client: NfsClient) -> tuple[tuple[str, int | None], ...]:

@@ -118,7 +118,7 @@ def services(
         RenderedService("", domain_files.entries(domain)),
         RenderedService(
             tls.UNIT,
-            [FileEntry(tls.CONFIGURATION, tls.configuration)],
+            [FileEntry(tls.CONFIGURATION, lambda: tls.configuration(shares))],
             lambda settled: tls.reload(shares, tls.CONFIGURATION in settled.changed, run),
         ),
         RenderedService(

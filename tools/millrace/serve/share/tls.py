@@ -38,20 +38,23 @@ def uses_tls(clients: Iterable[NfsClient]) -> bool:
     return any({"tls", "mtls"} & set(client.xprtsec) for client in clients)
 
 
-def configuration() -> str:
-    """Return the text of tlshd's configuration."""
+def configuration(shares: Sequence[Share] = ()) -> str:
+    """Return the text of tlshd's configuration; with replicas this server trusts the CAs of their sources, too."""
     from millrace.system.render import render
 
     # Not through ROOT: tlshd reads it on the server.
     directory = f"/{files.directory().relative_to(paths.ROOT)}"
-    names = {"chain": files.CHAIN, "key": files.KEY, "peer": files.PEER, "revoked": files.REVOKED}
+    names = {"chain": files.CHAIN, "key": files.KEY, "peer": f"current/{files.PEER}", "revoked": files.REVOKED}
+    if any(share.replica_of for share in shares):
+        names["peer"] = files.SOURCES
     return render(f"{CONFIGURATION}.j2", directory=directory, **names)
 
 
 def reload(shares: Sequence[Share], changed: bool, run: Runner) -> bool:
     """Run tlshd while a share names TLS; `changed` is its configuration. Return whether it was started or stopped."""
     running = is_active(UNIT, run)
-    if not uses_tls(client for share in shares for client in share.exports):
+    clients = (client for share in shares for client in (*share.exports, *share.readers))
+    if not uses_tls(clients) and not any(share.replica_of for share in shares):
         if running:
             must(run, ["systemctl", "stop", UNIT])
         return running

@@ -111,6 +111,16 @@ def snapshot_kept_file() -> Path:
     return paths.run_dir() / "snapshot/kept.json"
 
 
+def replica_order_file() -> Path:
+    """Which replica millrace-reflink@replica.service is to bring up to date, or to try."""
+    return paths.run_dir() / "replica/order.json"
+
+
+def replica_progress_file() -> Path:
+    """How far the replica under way is."""
+    return paths.run_dir() / "replica/progress.json"
+
+
 def permissions_order_file() -> Path:
     """The share in which millrace-permissions.service is to set permissions."""
     return paths.run_dir() / "permissions/order.json"

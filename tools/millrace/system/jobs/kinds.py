@@ -22,6 +22,7 @@ JobName = Literal[
     "clone",
     "copy",
     "snapshot",
+    "replica",
     "permissions",
     "benchmark",
     "tuner",
@@ -252,6 +253,15 @@ SNAPSHOT = JobKind(
     "ends",
     sign=job_paths.snapshot_order_file,
 )
+REPLICA = JobKind(
+    "replica",
+    "replica",
+    "millrace-reflink@replica.service",
+    "a replica is being brought up to date, which a restart would interrupt",
+    "wait for it, or cancel it: millrace job cancel replica",
+    "ends",
+    sign=job_paths.replica_order_file,
+)
 PERMISSIONS = JobKind(
     "permissions",
     "setting of permissions",
@@ -368,6 +378,7 @@ ALL = (
     CLONE,
     COPY,
     SNAPSHOT,
+    REPLICA,
     PERMISSIONS,
     BENCHMARK,
     TUNER,

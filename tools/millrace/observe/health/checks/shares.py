@@ -258,7 +258,8 @@ def _closed_snapshots(config: Config, mountpoint: str) -> list[HealthFinding]:
     for share in config.shares:
         to_root = share.nfs.snapshots and any(client.squash == "none" for client in share.nfs.clients)
         with suppress(OSError):
-            if to_root and share.nfs.enabled and client_snapshots.foreign(share.name, share.project, mountpoint):
+            is_read = bool(share.readers) or (to_root and share.nfs.enabled)
+            if is_read and client_snapshots.foreign(share.name, share.project, mountpoint):
                 closed.append(share.name)
     return [
         HealthFinding(
@@ -268,7 +269,7 @@ def _closed_snapshots(config: Config, mountpoint: str) -> list[HealthFinding]:
             level=Level.WARN,
             sentence=(
                 f"The snapshots of {name} are not exported over NFS: some of them are of a former share or cannot be "
-                "read, and root of a client is not squashed."
+                "read, and a client, or a server with a replica, reads as root."
             ),
             todo=("Remove these snapshots, or squash root of all clients: " + command("millrace snapshot list", name)),
         )

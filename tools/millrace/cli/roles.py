@@ -30,6 +30,8 @@ VIEWER = frozenset(
         "alert route list",
         "answer",
         "backend list",
+        "backup list",
+        "backup show",
         "bench clients list",
         "bench compare",
         "bench estimate",
@@ -101,6 +103,9 @@ VIEWER = frozenset(
 OPERATOR = frozenset(
     {
         "alert ack",
+        "backup check",
+        "backup drill",
+        "backup run",
         "drive add",
         "drive erase",
         "drive locate",

@@ -10,7 +10,7 @@ import os
 from collections.abc import Callable, Sequence
 from datetime import datetime
 
-from millrace.protect.snapshot import snapshot_remove
+from millrace.protect.snapshot import snapshot_holds, snapshot_remove
 from millrace.protect.snapshot.snapshot_model import SnapshotRow, kind_of
 from millrace.protect.snapshot.snapshot_schedule import KINDS, made_at, stamp
 from millrace.protect.snapshot.snapshot_schedule_model import FloorRemoval
@@ -63,7 +63,10 @@ def thin(share: str, server: ShareServer, now: datetime) -> list[str]:
     if desired is None or desired.snapshots is None:
         return []
     rows = SnapshotStore(server.pool.filesystem.mountpoint).rows(config, share)
-    return [row.name for row in surplus(desired.snapshots, rows, now) if _remove(row, server)]
+    beyond = surplus(desired.snapshots, rows, now)
+    # what a backup compares the next one with; the floor of free space removes it all the same
+    free = [row for row in beyond if snapshot_holds.holder(row.share, row.name, read=False) is None]
+    return [row.name for row in free if _remove(row, server)]
 
 
 def hold_floor(

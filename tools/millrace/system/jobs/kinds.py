@@ -22,6 +22,7 @@ JobName = Literal[
     "clone",
     "copy",
     "snapshot",
+    "backup",
     "permissions",
     "benchmark",
     "tuner",
@@ -252,6 +253,15 @@ SNAPSHOT = JobKind(
     "ends",
     sign=job_paths.snapshot_order_file,
 )
+BACKUP = JobKind(
+    "backup",
+    "backup off site",
+    "millrace-reflink@backup.service",
+    "a backup is being made, checked or restored, which a restart would end",
+    "wait for it, or cancel it: millrace job cancel backup",
+    "ends",
+    sign=job_paths.backup_order_file,
+)
 PERMISSIONS = JobKind(
     "permissions",
     "setting of permissions",
@@ -368,6 +378,7 @@ ALL = (
     CLONE,
     COPY,
     SNAPSHOT,
+    BACKUP,
     PERMISSIONS,
     BENCHMARK,
     TUNER,

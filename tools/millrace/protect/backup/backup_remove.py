@@ -1,0 +1,31 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A backup is removed from this server: its decision, its secrets and its directory on the pool."""
+
+import shutil
+from collections.abc import Callable
+from contextlib import suppress
+
+from millrace.protect.backup import backup_job, backup_store, restic_unit
+from millrace.protect.backup.backup_model import BackupPaused
+from millrace.serve.share.server import ShareServer
+from millrace.system.errors import MillraceError, Refused
+from millrace.system.users import only_root
+
+
+def remove(name: str, again: str, server: Callable[[], ShareServer]) -> BackupPaused:
+    """Remove a backup; its repository stays. Refused: `again` is another name, or a task of it is under way.
+
+    BadInput: `name` is no name of a backup. OSError: the boot drive fails.
+    """
+    only_root()
+    backup = backup_store.known(name)
+    if again != name:
+        raise Refused(f"{again} is not the name of the backup that would be removed: nothing was changed")
+    order = backup_job.ORDER.get()
+    if order is not None and order.backup == name:
+        raise Refused(f"a task of backup {name} is under way: millrace job cancel backup")
+    backup_store.remove(name)
+    # the cache and nothing else; without the pool it stays
+    with suppress(MillraceError):
+        shutil.rmtree(restic_unit.work(backup, server().pool.filesystem.mountpoint), ignore_errors=True)
+    return BackupPaused(name=name, paused=True)

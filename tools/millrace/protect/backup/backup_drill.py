@@ -31,8 +31,15 @@ _BLOCK = 1 << 20
 Names = tuple[str, ...]
 
 
+class SampleDiffers(Failed):
+    """What was restored is not what the snapshot has."""
+
+
 def drill(place: BackupPlace, snapshot: str, version: str, writer: ProgressWriter) -> list[str]:
-    """Restore a sample and compare it. Failed: a file differs or is missing, or restic cannot restore it."""
+    """Restore a sample and compare it. SampleDiffers: a file differs or is missing. Failed: there is no file.
+
+    ResticFailed: restic cannot restore it.
+    """
     writer.begin("chooses files")
     share = place.backup.share
     with clone_place.opened(ClonePlace(share, (), snapshot), place.mountpoint) as tree:
@@ -54,7 +61,7 @@ def drill(place: BackupPlace, snapshot: str, version: str, writer: ProgressWrite
     for names in differing:
         print(f"differs from the snapshot: {printable_name(os.fsencode('/'.join(names)))}", file=sys.stderr, flush=True)
     if differing:
-        raise Failed(
+        raise SampleDiffers(
             f"{len(differing)} of {len(chosen)} restored files differ from {share}@{snapshot}: the repository or this "
             "pool is damaged; the names are in the journal: journalctl -u millrace-reflink@backup.service"
         )

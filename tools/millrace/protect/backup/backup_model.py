@@ -84,13 +84,15 @@ class BackupMoved(Contract):
 class BackupOutcome(Contract):
     """How the last task of a kind ended. Times are ISO 8601 in UTC; `problem` is null where it succeeded.
 
-    `succeeded` is when it last did, `failures` how often it failed since then.
+    `succeeded` is when it last did, `failures` how often it failed since then. `red`: what was read back was wrong, or
+    could not be decrypted, so the repository or the pool is damaged.
     """
 
     at: str
     succeeded: str | None = None
     problem: str | None = None
     failures: Count = 0
+    red: bool = False
 
 
 class BackupState(Contract):

@@ -19,7 +19,6 @@ from millrace.protect.backup.restic_unit import CACHE, NOTHING, USER, Follow, Re
 from millrace.serve.clone.clone_job import Reflinks
 from millrace.system import paths
 from millrace.system.errors import Failed
-from millrace.system.files import describe
 from millrace.system.run import Result, follow
 from millrace.system.trees import nofollow
 
@@ -131,7 +130,7 @@ class BackupPlace:
         try:
             self.tools.reach(target.host, target.port)
         except OSError as error:
-            raise Failed(f"{backup_target.words(target)} cannot be reached: {describe(error)}") from error
+            raise Failed(f"{backup_target.words(target)} cannot be reached: {error.strerror or error}") from error
 
     def make(self) -> None:
         """Make the repository where it is not there yet. Failed: it cannot be made, or there is one already."""

@@ -8,6 +8,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 from millrace.protect.backup import backup_drill, backup_restore, backup_store, backup_unseen, restic_answers
+from millrace.protect.backup.backup_drill import SampleDiffers
 from millrace.protect.backup.backup_job import END, JOB, ORDER, ProgressWriter
 from millrace.protect.backup.backup_model import (
     Backup,
@@ -72,23 +73,28 @@ def execute(server: ShareServer, tools: BackupTools, clock: Now = now) -> list[s
                 if error.result.status in INTERRUPTED:
                     # a cancellation ends both, and this process is about to be told
                     server.pause(5.0)
-            _note(backup, order.task, stamp(clock()), describe(error))
+            _note(backup, order.task, stamp(clock()), describe(error), _is_damage(error))
             raise
         finally:
-            snapshot_holds.hold(HOLDER, True, [])
             place.clear()
         _note(backup, order.task, stamp(clock()), None)
         END.write(BackupEnd(id=order.id, backup=backup.name, task=order.task, words=words))
         return words
 
 
-def _note(backup: Backup, task: BackupTask, at: str, problem: str | None) -> None:
+def _is_damage(error: Exception) -> bool:
+    return isinstance(error, SampleDiffers) or (
+        isinstance(error, ResticFailed) and restic_answers.is_damage(error.result)
+    )
+
+
+def _note(backup: Backup, task: BackupTask, at: str, problem: str | None, red: bool = False) -> None:
     if task == "restore":
         return
 
     def ended(state: BackupState) -> BackupState:
         before: BackupOutcome | None = getattr(state, task)
-        return state.model_copy(update={task: backup_store.outcome(before, at, problem)})
+        return state.model_copy(update={task: backup_store.outcome(before, at, problem, red)})
 
     backup_store.note(backup, ended)
 
@@ -154,8 +160,11 @@ def _reading(place: BackupPlace, share: str, name: str) -> Iterator[None]:
     before = place.state.snapshot
     held = [(share, name), *([(share, before)] if before is not None else [])]
     snapshot_holds.hold(HOLDER, True, held)
-    SnapshotStore(place.mountpoint).known(f"{share}@{name}")
-    yield
+    try:
+        SnapshotStore(place.mountpoint).known(f"{share}@{name}")
+        yield
+    finally:
+        snapshot_holds.hold(HOLDER, True, [])
 
 
 def _parent(place: BackupPlace, name: str, writer: ProgressWriter) -> list[str]:
@@ -165,7 +174,8 @@ def _parent(place: BackupPlace, name: str, writer: ProgressWriter) -> list[str]:
     """
     state, share = place.state, place.backup.share
     everything = ["--force"]
-    if state.version is None or state.snapshot is None:
+    if state.version is None or state.snapshot is None or state.snapshot == name:
+        # the same name: the clock was set back, and that one is gone
         return everything
     if all(version.id != state.version for version in place.versions()):
         return everything

@@ -132,12 +132,12 @@ def note(backup: Backup, update: Callable[[BackupState], BackupState]) -> Backup
     return after
 
 
-def outcome(before: BackupOutcome | None, at: str, problem: str | None) -> BackupOutcome:
+def outcome(before: BackupOutcome | None, at: str, problem: str | None, red: bool = False) -> BackupOutcome:
     """Return how a task ended now, after how the one before did."""
     if problem is None:
         return BackupOutcome(at=at, succeeded=at)
     succeeded, failures = (None, 0) if before is None else (before.succeeded, before.failures)
-    return BackupOutcome(at=at, succeeded=succeeded, problem=problem, failures=failures + 1)
+    return BackupOutcome(at=at, succeeded=succeeded, problem=problem, failures=failures + 1, red=red)
 
 
 def secret(name: str, file: str) -> str:

@@ -19,6 +19,10 @@ from millrace.system.text import one_line
 
 UNREAD, MISSING, LOCKED, WRONG_PASSWORD, INTERRUPTED = 3, 10, 11, 12, (130, 143)
 
+_DAMAGE = (
+    *("ciphertext verification failed", "repository contains errors", "hash mismatch", "does not match"),
+    *("pack file is truncated", "unexpected size"),
+)
 # by the first that matches: words of restic, ssh, Go's TLS and the far side, in lower case; {where} is the target
 _REASONS = (
     (
@@ -67,7 +71,7 @@ _REASONS = (
         "{where} cannot be reached, or ended the connection",
     ),
     (
-        ("ciphertext verification failed", "repository contains errors", "hash mismatch", "does not match", "pack file is truncated", "unexpected size"),
+        _DAMAGE,
         "the repository at {where} is damaged: {check}",
     ),
 )
@@ -176,6 +180,12 @@ def sentence(result: Result, backup: Backup) -> str:
     if result.status == 127:
         return "restic is not installed on this server"
     return f"restic failed with status {result.status}; what it printed is in the journal"
+
+
+def is_damage(result: Result) -> bool:
+    """Whether restic failed because the repository is damaged."""
+    said = _said(result.out).lower()
+    return any(word in said for word in _DAMAGE)
 
 
 def errors(out: str) -> list[str]:

@@ -61,6 +61,7 @@ def test_a_server_that_serves_is_well(serving: Path) -> None:
     assert {finding.check for finding in health.findings} == set(CHECKS) - {
         "access_log",
         "snapshots",
+        "backups",
         "alerts",
         "backend",
         "clock",

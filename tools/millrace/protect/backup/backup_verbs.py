@@ -224,24 +224,20 @@ def resume(name: str, show: Output) -> None:
 
 @backup.command()
 @click.argument("name")
-@click.option("--reason", metavar="TEXT", help="Why it is shown; without it, it is prompted for.")
+@click.option("--reason", metavar="TEXT", required=True, help="Why it is shown; `millrace access log` has it.")
 @prints(f"{_MODEL}:BackupPassword")
-def password(name: str, reason: str | None, show: Output) -> None:
-    """Show the password of the repository again; the journal has who saw it, and why."""
+def password(name: str, reason: str, show: Output) -> None:
+    """Show the password of the repository again; the log of changes has who saw it, and why."""
     from millrace.protect.backup import backup_store
     from millrace.protect.backup.backup_model import BackupPassword
     from millrace.system.errors import BadInput
-    from millrace.system.prompt import repeated
-    from millrace.system.text import one_line
-    from millrace.system.users import invoking_user, only_root
+    from millrace.system.users import only_root
 
     only_root()
     known = backup_store.known(name)
-    why = reason if reason is not None else repeated("Reason", "--reason TEXT")
-    if not why.strip():
-        raise BadInput("name a reason: the journal has it")
+    if not reason.strip():
+        raise BadInput("name a reason: the log of changes has it")
     text = backup_store.secret(known.name, backup_store.PASSWORD)
-    click.echo(f"{invoking_user()} sees the password of backup {name}: {one_line(why)}", err=True)
     show(BackupPassword(name=name, password=text), lambda shown: [shown.password])
 
 

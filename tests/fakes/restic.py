@@ -12,20 +12,30 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from hashlib import sha256
+from itertools import pairwise
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from millrace.system.run import Result
 
 START = ["systemd-run", "--quiet", "--collect", "--wait", "--pipe", "--service-type=exec", "--expand-environment=no"]
-LOCK = '{\n  "time": "2026-11-30T11:30:01.584498286Z",\n  "exclusive": false,\n  "hostname": "%s",\n  "username": "%s",\n  "pid": 18066\n}\n'
+LOCK = """{
+  "time": "2026-11-30T11:30:01.584498286Z",
+  "exclusive": false,
+  "hostname": "%s",
+  "username": "%s",
+  "pid": 18066
+}
+"""
 WRONG = '{"message_type":"exit_error","code":12,"message":"Fatal: wrong password or no key found"}'
 DAMAGED = (
     '{"message_type":"error","error":{"message":"decrypting blob <data/3920eefc> from pack a2f7b4b3 failed: ciphertext '
     'verification failed"},"during":"restore","item":"/srv/backup/tree/set/one"}\n'
     '{"message_type":"exit_error","code":1,"message":"Fatal: There were 1 errors"}'
 )
-CHECKED = '{"message_type":"summary","num_errors":%d,"broken_packs":null,"suggest_repair_index":false,"suggest_prune":false}'
+CHECKED = (
+    '{"message_type":"summary","num_errors":%d,"broken_packs":null,"suggest_repair_index":false,"suggest_prune":false}'
+)
 
 
 class Started:
@@ -138,7 +148,9 @@ class FakeRestic:
 
     def _snapshots(self, words: list[str], _: Started) -> Result:
         assert words == ["--tag", "millrace"]
-        return Result(0, json.dumps([self._listed(number, each) for number, each in enumerate(self.versions)]) + "\n", "")
+        return Result(
+            0, json.dumps([self._listed(number, each) for number, each in enumerate(self.versions)]) + "\n", ""
+        )
 
     def _listed(self, number: int, version: Version) -> dict[str, object]:
         sizes = sum(len(each.content) for each in version.files.values())
@@ -166,7 +178,7 @@ class FakeRestic:
 
     def _backup(self, words: list[str], started: Started) -> Result:
         assert words[:2] == ["--host", "millrace"] and words[-1] == "/srv/backup"
-        tags = [value for option, value in zip(words, words[1:], strict=False) if option == "--tag"]
+        tags = [value for option, value in pairwise(words) if option == "--tag"]
         before: dict[str, Kept] = {}
         if "--parent" in words:
             assert words[words.index("--parent") + 2 : -1] == ["--ignore-ctime", "--ignore-inode"]
@@ -280,7 +292,12 @@ class RealRestic:
                 stderr=subprocess.STDOUT,
                 text=True,
                 check=False,
-                env={"PATH": os.environ["PATH"], "HOME": "/srv/cache", "TMPDIR": "/srv/cache", "RESTIC_PROGRESS_FPS": "1"},
+                env={
+                    "PATH": os.environ["PATH"],
+                    "HOME": "/srv/cache",
+                    "TMPDIR": "/srv/cache",
+                    "RESTIC_PROGRESS_FPS": "1",
+                },
             )
         for text in done.stdout.splitlines():
             line(text)

@@ -55,7 +55,9 @@ def test_backup_that_is_sent_in_time_is_well(host: Host) -> None:
 
 
 def test_backup_without_success_for_two_periods_is_late(host: Host) -> None:
-    ended(run=BackupOutcome(at=ago(hours=1), succeeded=ago(hours=49), problem="it is full: free space there", failures=2))
+    ended(
+        run=BackupOutcome(at=ago(hours=1), succeeded=ago(hours=49), problem="it is full: free space there", failures=2)
+    )
     finding = found(host)
     assert (finding.level, finding.kind, finding.subject) == (Level.WARN, "late", "offsite")
     assert "49 h" in finding.sentence or "2 d" in finding.sentence

@@ -20,9 +20,9 @@ from millrace.serve.share.server import ShareServer
 from millrace.system.run import Result
 from tests.fakes.jobs import JobManager
 from tests.fakes.restic import FakeRestic, RealRestic
-from tests.unit.protect.snapshot.conftest import Nas
-from tests.unit.protect.snapshot.conftest import nas as nas
+from tests.unit.protect.snapshot.conftest import Nas, nas
 
+__all__ = ["nas"]
 TARGET = "rest:https://backup.example.com:8000/data"
 
 

@@ -111,7 +111,9 @@ def test_own_lock_is_removed_and_that_of_another_host_stays(site: Site) -> None:
 def test_far_side_that_cannot_be_reached_is_reported_at_once(site: Site) -> None:
     site.add()
     site.unreachable = ConnectionRefusedError(111, "Connection refused")
-    with pytest.raises(Failed, match=r"rest:https://backup.example.com:8000/data cannot be reached: Connection refused"):
+    with pytest.raises(
+        Failed, match=r"rest:https://backup.example.com:8000/data cannot be reached: Connection refused"
+    ):
         site.carry_out("run")
     assert site.fake.commands == []
 
@@ -129,8 +131,13 @@ def test_nothing_secret_is_in_an_argument(site: Site) -> None:
 def test_secrets_are_files_of_root_alone(site: Site) -> None:
     site.add()
     top = backup_store.secrets_directory("offsite")
-    assert {path.name: path.stat().st_mode & 0o777 for path in top.iterdir()} == {"password": 0o600, "repository": 0o600}
-    assert (top / "repository").read_text() == "rest:https://millrace:s3cret%2Fof%3Auser@backup.example.com:8000/data/\n"
+    assert {path.name: path.stat().st_mode & 0o777 for path in top.iterdir()} == {
+        "password": 0o600,
+        "repository": 0o600,
+    }
+    assert (
+        top / "repository"
+    ).read_text() == "rest:https://millrace:s3cret%2Fof%3Auser@backup.example.com:8000/data/\n"
 
 
 def test_snapshot_that_was_made_for_a_backup_goes_after_the_next_one(site: Site) -> None:

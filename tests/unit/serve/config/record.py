@@ -333,7 +333,12 @@ def _others() -> dict[str, BaseModel]:
                     id="1",
                     share="data",
                     target=BackupTarget(
-                        protocol="sftp", host="backup.example.com", port=22, path="/srv/data", user="millrace", tls=False
+                        protocol="sftp",
+                        host="backup.example.com",
+                        port=22,
+                        path="/srv/data",
+                        user="millrace",
+                        tls=False,
                     ),
                     append_only=True,
                     limit=50_000_000,

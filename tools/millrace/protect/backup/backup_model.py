@@ -18,8 +18,8 @@ DAY = 24
 class BackupTarget(Contract):
     """Where a repository is; no part of it is secret.
 
-    `path` is absolute for SFTP, BUCKET/PREFIX for S3. `user` signs in: the account of SFTP or of the REST server, or the
-    ID of an S3 key. `tls` is whether the connection is encrypted by TLS.
+    `path` is absolute for SFTP, BUCKET/PREFIX for S3. `user` signs in: the account of SFTP or of the REST server, or
+    the ID of an S3 key. `tls` is whether the connection is encrypted by TLS.
     """
 
     protocol: Protocol

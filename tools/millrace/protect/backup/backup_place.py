@@ -8,7 +8,7 @@ import os
 import shutil
 import socket
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from pwd import getpwnam
 
@@ -20,6 +20,7 @@ from millrace.serve.clone.clone_job import Reflinks
 from millrace.system import paths
 from millrace.system.errors import Failed
 from millrace.system.run import Result, follow
+from millrace.system.text import one_line
 from millrace.system.trees import nofollow
 
 CONNECT = 20.0
@@ -58,7 +59,7 @@ class BackupTools:
     follow: Follow = follow
     reach: Callable[[str, int], None] = reach
     owner: Callable[[], tuple[int, int]] = restic_owner
-    links: Reflinks = Reflinks()
+    links: Reflinks = field(default_factory=Reflinks)
 
 
 @dataclass(frozen=True)
@@ -149,11 +150,10 @@ class BackupPlace:
             return
         others = restic_answers.foreign([lock for lock in locks if lock is not None], os.uname().nodename, USER)
         if others:
-            other = others[0]
+            other, where = others[0], backup_target.words(self.backup.target)
             raise Failed(
-                f"the repository at {backup_target.words(self.backup.target)} is locked by {other.username or 'a user'} "
-                f"on {other.hostname or 'another host'} since {other.time[:19]}: end that program; this server removes "
-                "its own locks only"
+                f"the repository at {where} is locked by {one_line(other.username)} on {one_line(other.hostname)} since "
+                f"{one_line(other.time)[:19]}: end that program; this server removes its own locks only"
             )
         # a lock whose process does not exist any more, and one of more than half an hour
         self.must("unlock")

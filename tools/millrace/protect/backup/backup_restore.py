@@ -123,7 +123,9 @@ def _manifest(place: BackupPlace, version: ResticVersion) -> SnapshotManifest:
     """Return the manifest that a version has beside its tree. Failed: it has none that can be read."""
     said = place.must("dump", version.id, f"{SNAPSHOT}/{MANIFEST}")
     try:
-        manifest = parse_model(said[said.find("{") :], kept_snapshots.top(place.mountpoint) / MANIFEST, SnapshotManifest)
+        manifest = parse_model(
+            said[said.find("{") :], kept_snapshots.top(place.mountpoint) / MANIFEST, SnapshotManifest
+        )
     except BadInput as error:
         raise Failed(f"version {version.id[:8]} has no manifest of a snapshot that can be read") from error
     # its name becomes a part of a path

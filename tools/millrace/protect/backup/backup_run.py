@@ -99,9 +99,7 @@ def _note(backup: Backup, task: BackupTask, at: str, problem: str | None, red: b
     backup_store.note(backup, ended)
 
 
-def _run(
-    place: BackupPlace, server: ShareServer, writer: ProgressWriter, clock: Now, order: BackupOrder
-) -> list[str]:
+def _run(place: BackupPlace, server: ShareServer, writer: ProgressWriter, clock: Now, order: BackupOrder) -> list[str]:
     began = clock()
     writer.begin("opens the repository")
     place.make()

@@ -44,7 +44,9 @@ def parse(text: str, user: str | None = None) -> BackupTarget:
     match = _URL.fullmatch(text)
     if match is None:
         if "@" in text:
-            raise ValueError(f"a target of S3 or a REST server has no user and no password in it; write it like {_FORMS}")
+            raise ValueError(
+                f"a target of S3 or a REST server has no user and no password in it; write it like {_FORMS}"
+            )
         raise ValueError(f"{shown(text)} is not the target of a backup: write it like {_FORMS}")
     if user is not None:
         user = user_name(user)

@@ -48,7 +48,9 @@ def upkeep(run: Runner, now: datetime) -> list[str]:
     """Hold what the next runs are compared with, and start the first task that is due; return that in words."""
     only_root()
     snapshot_holds.hold(HOLDER, False, bases())
-    waiting = [(backup.name, task) for backup in backup_store.load() for task in due(backup, backup_store.state(backup), now)]
+    waiting = [
+        (backup.name, task) for backup in backup_store.load() for task in due(backup, backup_store.state(backup), now)
+    ]
     # runs of all backups before checks and drills of any
     for name, task in sorted(waiting, key=lambda each: each[1] != "run"):
         try:

@@ -61,7 +61,10 @@ def _where(verb: Any) -> Any:
             _kept("--monthly", 12, "Monthly versions that are kept (default: 12)."),
             click.option("--append-only", is_flag=True, help="The target lets this server add and not remove."),
             click.option(
-                "--limit", type=click.IntRange(1, 100_000), metavar="MB/S", help="Most megabytes a second that are sent."
+                "--limit",
+                type=click.IntRange(1, 100_000),
+                metavar="MB/S",
+                help="Most megabytes a second that are sent.",
             ),
         )
     ):

@@ -27,8 +27,8 @@ _DAMAGE = (
 _REASONS = (
     (
         ("host key verification failed", "remote host identification has changed"),
-        "the host key of {where} is not the one that was pinned when the backup was added: find out why before anything "
-        "is sent there; if the server was installed again, remove the backup and attach it again",
+        "the host key of {where} is not the one that was pinned when the backup was added: find out why before "
+        "anything is sent there; if the server was installed again, remove the backup and attach it again",
     ),
     (
         ("permission denied (publickey", "permission denied, please try again", "permission denied (password"),
@@ -65,7 +65,13 @@ _REASONS = (
     ),
     (
         (
-            *("connection refused", "no route to host", "network is unreachable", "i/o timeout", "connection timed out"),
+            *(
+                "connection refused",
+                "no route to host",
+                "network is unreachable",
+                "i/o timeout",
+                "connection timed out",
+            ),
             *("connection reset", "broken pipe", "connection closed", "unexpected eof", "operation timed out"),
         ),
         "{where} cannot be reached, or ended the connection",

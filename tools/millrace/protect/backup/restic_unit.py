@@ -2,8 +2,8 @@
 """How restic runs: in a unit of its own, which faces the network and has next to no rights.
 
 It sees one snapshot, read-only, and a directory for its cache. /etc, /var, /run, /home and the pool are hidden from it
-except for what name resolution and TLS need. It is started with systemd-run because the snapshot and the secrets are others
-each time: a unit file could not name them. systemd adds the drop-ins of `millrace-.service` to it.
+except for what name resolution and TLS need. It is started with systemd-run because the snapshot and the secrets are
+others each time: a unit file could not name them. systemd adds the drop-ins of `millrace-.service` to it.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -17,8 +17,8 @@ from millrace.system.run import Result
 
 USER = "millrace-backup"
 SNAPSHOT, CACHE, WORK = "/srv/backup", "/srv/cache", "/srv/work"
-"""Where restic finds the snapshot, its cache and a private directory. The first one is the path in the repository: it is
-the same for each snapshot, so that restic finds what it knows."""
+"""Where restic finds the snapshot, its cache and a private directory. The first one is the path in the repository: it
+is the same for each snapshot, so that restic finds what it knows."""
 JOB, ASK = "millrace-restic-job", "millrace-restic-ask"
 """The unit of a job, and that of a verb that waits for an answer."""
 RESTIC = "/usr/bin/restic"

@@ -11,9 +11,7 @@ from millrace.serve.share.kept_snapshots import NamedSnapshot, SecondsLeft, Snap
 from millrace.system import ages
 from millrace.system.documents import Contract, Count
 
-SnapshotKind = Literal[
-    "manual", "hourly", "daily", "weekly", "monthly", "before-rollback", "backup", "restored"
-]
+SnapshotKind = Literal["manual", "hourly", "daily", "weekly", "monthly", "before-rollback", "backup", "restored"]
 SnapshotPhase = Literal["count", "clone", "scan"]
 EntryKind = Literal["file", "directory", "link", "other"]
 

@@ -26,7 +26,11 @@ def check(host: Host) -> list[HealthFinding]:
     try:
         backups = backup_store.load()
     except BadInput as error:
-        return [_finding("record", "", Level.WARN, f"The backups of this server are not known: {error}.", "millrace keep list")]
+        return [
+            _finding(
+                "record", "", Level.WARN, f"The backups of this server are not known: {error}.", "millrace keep list"
+            )
+        ]
     now = datetime.now(UTC)
     findings = [each for backup in backups for each in _of(backup, backup_store.state(backup), now)]
     if findings or not backups:

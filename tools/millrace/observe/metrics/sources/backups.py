@@ -23,7 +23,9 @@ def families() -> list[Family]:
         if outcome.succeeded is not None
     ]
     moved = [
-        (state.moved, {"backup": backup.name, "share": backup.share}) for backup, state in known if state.moved is not None
+        (state.moved, {"backup": backup.name, "share": backup.share})
+        for backup, state in known
+        if state.moved is not None
     ]
     return [
         gauge("backup_success_timestamp_seconds", "Time at which a task of a backup last succeeded.", *times),
@@ -32,6 +34,14 @@ def families() -> list[Family]:
             "Failures of a task of a backup since it last succeeded.",
             *((outcome.failures, labels) for outcome, labels in outcomes),
         ),
-        gauge("backup_sent_bytes", "Bytes that the last run of a backup sent.", *((each.sent, labels) for each, labels in moved)),
-        gauge("backup_size_bytes", "Bytes of the last version of a backup.", *((each.bytes, labels) for each, labels in moved)),
+        gauge(
+            "backup_sent_bytes",
+            "Bytes that the last run of a backup sent.",
+            *((each.sent, labels) for each, labels in moved),
+        ),
+        gauge(
+            "backup_size_bytes",
+            "Bytes of the last version of a backup.",
+            *((each.bytes, labels) for each, labels in moved),
+        ),
     ]

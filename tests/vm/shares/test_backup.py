@@ -36,9 +36,10 @@ mkdir -p /run/far/sftp /run/far/rest
 chown -R far /run/far
 /usr/sbin/sshd -f /run/far/sshd_config
 """
+CONNECTS = "python3 -c 'import socket; socket.create_connection((\"127.0.0.1\", 8123))' 2>/dev/null"
 REST_SERVER = (
     "systemd-run --quiet --unit=far-rest --property=User=far restic-rest-server --no-auth --append-only "
-    "--path /run/far/rest --listen :8123; until python3 -c 'import socket; socket.create_connection((\"127.0.0.1\", 8123))' 2>&-; do sleep 1; done"
+    f"--path /run/far/rest --listen :8123; until {CONNECTS}; do sleep 1; done"
 )
 
 

@@ -152,8 +152,8 @@ class BackupPlace:
         if others:
             other, where = others[0], backup_target.words(self.backup.target)
             raise Failed(
-                f"the repository at {where} is locked by {one_line(other.username)} on {one_line(other.hostname)} since "
-                f"{one_line(other.time)[:19]}: end that program; this server removes its own locks only"
+                f"the repository at {where} is locked by {one_line(other.username)} on {one_line(other.hostname)} "
+                f"since {one_line(other.time)[:19]}: end that program; this server removes its own locks only"
             )
         # a lock whose process does not exist any more, and one of more than half an hour
         self.must("unlock")

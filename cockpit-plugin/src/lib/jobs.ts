@@ -26,6 +26,7 @@ export function jobTitle(name: CurrentJob["name"]): string {
     case "clone": return _("Clone of a share");
     case "copy": return _("Copy from another server");
     case "snapshot": return _("Snapshot of a share");
+    case "backup": return _("Backup off site");
     case "permissions": return _("Permissions of a share");
     case "benchmark": return _("Benchmark");
     case "tuner": return _("Tuner");

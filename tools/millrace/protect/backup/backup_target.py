@@ -43,7 +43,7 @@ def parse(text: str, user: str | None = None) -> BackupTarget:
         )
     match = _URL.fullmatch(text)
     if match is None:
-        if "@" in text:
+        if "@" in text and not text.startswith("sftp:"):
             raise ValueError(
                 f"a target of S3 or a REST server has no user and no password in it; write it like {_FORMS}"
             )

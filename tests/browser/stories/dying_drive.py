@@ -12,15 +12,19 @@ from tests.vm.box import Box
 DEGRADED_SECONDS = 10
 
 
+# What the loss of a drive starts at once.
+STARTED = "millrace-health.service millrace-members.service millrace-event@arrays.service"
+
+
 def emulation(box: Box) -> float:
     """Seconds that the program takes for two answers on an emulated server: one that is under way, and the next.
 
-    Beside the check of health that a lost drive starts, and the page that is open.
+    Beside what a lost drive starts, and the page that is open.
     """
     if box.machine.accel.name == "kvm":
         return 0.0
     asked = time.monotonic()
-    box.say("systemctl start --no-block millrace-health.service; millrace status --json >&2")
+    box.say(f"systemctl start --no-block {STARTED}; millrace status --json >&2")
     return 2 * (time.monotonic() - asked)
 
 
@@ -29,11 +33,13 @@ def test_pulled_drive_is_on_the_overview_within_ten_seconds(box: Box, admin: Use
     admin.go("Overview")
     expect(admin.ours.get_by_test_id("rate-drives")).to_be_visible()
     serial = box.plan["arrays"][0]["members"][4]
-    limit = DEGRADED_SECONDS * box.machine.accel.scale + emulation(box)
+    before = emulation(box)
     box.machine.pull(serial)
     pulled = time.monotonic()
     expect(admin.ours.get_by_text("Array data (RAID6) is degraded")).to_be_visible()
-    assert time.monotonic() - pulled < limit
+    seconds = time.monotonic() - pulled
+    # what else the host does changes from minute to minute
+    assert seconds < DEGRADED_SECONDS * box.machine.accel.scale + max(before, emulation(box))
     admin.go("Storage")
     gone = admin.ours.locator(f"[data-serial='{serial}'][data-state]")
     expect(gone).to_have_attribute("data-state", "missing")

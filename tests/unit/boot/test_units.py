@@ -229,7 +229,7 @@ def test_history_is_kept_whether_metrics_are_served_or_not() -> None:
     assert (OWN / "multi-user.target.wants/millrace-metrics-collector.service").is_symlink()
     # a failure there keeps no state from being kept
     assert unit("millrace-keep.service")["ExecStart"] == [
-        "-/usr/bin/millrace history --store",
+        "-/usr/lib/millrace/store-history",
         "/usr/bin/millrace keep run",
     ]
 

@@ -5,7 +5,7 @@ import errno
 import os
 import stat
 from contextlib import suppress
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime, timedelta, tzinfo
 from pathlib import Path
 
 import pytest
@@ -112,6 +112,30 @@ def test_damaged_newest_is_reported_and_the_one_before_is_read(server: Server) -
     assert server.keep().damaged == status.damaged
     newest.unlink()
     assert server.keep().damaged == []
+
+
+@pytest.mark.parametrize(("age", "waited"), [(0, 15.0), (9, 6.0), (15, None), (3600, None)])
+def test_changes_after_a_copy_wait_for_those_that_follow(
+    server: Server, monkeypatch: pytest.MonkeyPatch, age: int, waited: float | None
+) -> None:
+    verified = server.keep().verified
+    assert verified is not None
+
+    class Clock(datetime):
+        @classmethod
+        def now(cls, tz: tzinfo | None = None) -> datetime:
+            return datetime.fromisoformat(str(verified)) + timedelta(seconds=age)
+
+    monkeypatch.setattr(keeping, "datetime", Clock)
+    pauses = list[float]()
+    keeping.wait_for_more(pauses.append)
+    assert pauses == ([] if waited is None else [waited])
+
+
+def test_first_copy_waits_for_nothing(server: Server) -> None:
+    pauses = list[float]()
+    keeping.wait_for_more(pauses.append)
+    assert pauses == []
 
 
 def test_state_of_which_no_generation_can_be_read_is_kept_again(server: Server) -> None:

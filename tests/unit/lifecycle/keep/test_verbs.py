@@ -24,6 +24,7 @@ PASSPHRASE = "correct horse battery"
 def quick(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(verbs, "quickly", server.run)
     monkeypatch.setattr(keeping, "keep", partial(keeping.keep, pause=lambda seconds: None))
+    monkeypatch.setattr(keeping, "wait_for_more", lambda: None)
 
 
 def say(*words: str, stdin: str = "") -> Result:

@@ -26,6 +26,9 @@ from millrace.system.run import Runner
 DAILY = timedelta(hours=23)
 """So old is a generation when records that changed by themselves are kept again."""
 
+SPACING = 15.0
+"""Seconds after a copy in which changes wait for each other: a script that makes a hundred users is few generations."""
+
 
 def status() -> KeepStatus:
     """Return how the state was kept last. Refused: there is no pool. BadInput: a file of it cannot be read."""
@@ -57,6 +60,14 @@ def keep(run: Runner, pause: Callable[[float], None] | None = None, again: bool 
             outcome = before.model_copy(update={"problem": str(error)})
         write_model(paths.keep_file(), outcome)
     return outcome
+
+
+def wait_for_more(pause: Callable[[float], None] = time.sleep) -> None:
+    """Wait while the last copy is younger than SPACING. Refused: there is no pool."""
+    verified = _before().verified
+    age = ages.age(verified, datetime.now(UTC)) if verified else None
+    if age is not None and age.total_seconds() < SPACING:
+        pause(SPACING - age.total_seconds())
 
 
 def mounted_pool(pool: Pool) -> Path:

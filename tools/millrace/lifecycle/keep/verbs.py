@@ -111,6 +111,7 @@ def use_local(yes: bool, show: Output) -> None:
 def run(show: Output) -> None:
     """Keep the state if anything changed (started by millrace-keep.service); health reports what is wrong."""
     with as_root():
+        keeping.wait_for_more()
         _show(keeping.keep(quickly), show)
 
 

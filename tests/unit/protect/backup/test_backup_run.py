@@ -170,3 +170,26 @@ def test_full_target_is_one_sentence(site: Site) -> None:
 
 def _id() -> str:
     return backup_store.known("offsite").id
+
+
+def test_cancelled_run_is_not_due_at_once(site: Site) -> None:
+    made(site)
+
+    def cancelled(verb: str) -> None:
+        if verb == "backup":
+            raise SystemExit(0)
+
+    site.fake.during = cancelled
+    with pytest.raises(SystemExit):
+        site.carry_out("run")
+    run = site.state().run
+    assert run is not None and run.problem == "it was cancelled, or the server was stopped" and run.failures == 1
+
+
+def test_restore_owns_files_and_leaves_nothing_in_the_cache(site: Site) -> None:
+    made(site)
+    site.carry_out("restore")
+    started = next(each for each in site.fake.started if "restore" in each.words)
+    assert started.of("User") == [] and "CAP_CHOWN" in started.of("CapabilityBoundingSet")[0]
+    assert {each.rpartition(":")[2] for each in started.of("BindPaths")} == {"/srv/cache", "/srv/work"}
+    assert str(started.place("/srv/cache")).endswith("/work") and not (started.place("/srv/cache")).exists()

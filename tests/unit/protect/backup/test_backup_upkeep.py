@@ -12,6 +12,7 @@ from millrace.protect.backup.backup_job import ORDER
 from millrace.protect.backup.backup_model import Backup, BackupOutcome, BackupState, BackupTarget, BackupTask
 from millrace.protect.backup.backup_upkeep import due, upkeep
 from millrace.protect.snapshot import snapshot_holds, snapshot_remove
+from millrace.serve.share import server as share_server
 from millrace.system.errors import Refused
 from tests.unit.protect.backup.conftest import Site
 
@@ -106,12 +107,18 @@ def test_attached_repository_needs_the_password_that_opens_it(site: Site) -> Non
     assert [path.name for path in site.nas.snapshots.top.glob("data/*-restored")]
 
 
-def test_removed_backup_leaves_no_secret(site: Site, capsys: pytest.CaptureFixture[str]) -> None:
+def test_removed_backup_leaves_no_secret_and_no_snapshot(
+    site: Site, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
     site.add()
+    site.carry_out("run")
+    base = site.snapshot().parent
+    monkeypatch.setattr(share_server, "this_server", lambda: site.server)
     assert run(["backup", "remove", "offsite", "--name-again", "other"]) == 1
     assert "is not the name of the backup" in capsys.readouterr().err
     assert run(["backup", "remove", "offsite", "--name-again", "offsite"]) == 0
     assert backup_store.load() == [] and not backup_store.secrets_directory("offsite").exists()
+    assert not base.exists()
 
 
 def test_paused_backup_is_resumed(site: Site, capsys: pytest.CaptureFixture[str]) -> None:

@@ -110,7 +110,8 @@ class BackupPlace:
 
     def restic(self, *arguments: str, access: ResticAccess = NOTHING, line: Line = _ignored) -> Result:
         """Run restic for this backup; return what it printed."""
-        writes = {CACHE: self.work / "cache", **access.writes}
+        # what root writes to the cache is of no use to the user of later runs
+        writes = {CACHE: self.work / ("work" if access.owns else "cache"), **access.writes}
         wanted = ResticRun(arguments, replace(access, writes=writes), self.unit, self.bound_to)
         return self.tools.follow(restic_unit.argv(self.backup, wanted), line)
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A backup is removed from this server: its decision, its secrets and its directory on the pool."""
+"""A backup is removed from this server: its decision, its secrets, its cache and the snapshot that was made for it."""
 
 import shutil
 from collections.abc import Callable
@@ -7,6 +7,9 @@ from contextlib import suppress
 
 from millrace.protect.backup import backup_job, backup_store, restic_unit
 from millrace.protect.backup.backup_model import BackupPaused
+from millrace.protect.backup.backup_run import HOLDER, bases
+from millrace.protect.snapshot import snapshot_holds, snapshot_remove
+from millrace.protect.snapshot.snapshot_model import kind_of
 from millrace.serve.share.server import ShareServer
 from millrace.system.errors import MillraceError, Refused
 from millrace.system.users import only_root
@@ -24,8 +27,13 @@ def remove(name: str, again: str, server: Callable[[], ShareServer]) -> BackupPa
     order = backup_job.ORDER.get()
     if order is not None and order.backup == name:
         raise Refused(f"a task of backup {name} is under way: millrace job cancel backup")
+    base = backup_store.state(backup).snapshot
     backup_store.remove(name)
-    # the cache and nothing else; without the pool it stays
-    with suppress(MillraceError):
-        shutil.rmtree(restic_unit.work(backup, server().pool.filesystem.mountpoint), ignore_errors=True)
+    # without the pool they stay
+    with suppress(MillraceError, OSError):
+        here = server()
+        shutil.rmtree(restic_unit.work(backup, here.pool.filesystem.mountpoint), ignore_errors=True)
+        snapshot_holds.hold(HOLDER, False, bases())
+        if base is not None and kind_of(base) == "backup":
+            snapshot_remove.remove(f"{backup.share}@{base}", here)
     return BackupPaused(name=name, paused=True)

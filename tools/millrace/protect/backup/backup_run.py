@@ -66,6 +66,10 @@ def execute(server: ShareServer, tools: BackupTools, clock: Now = now) -> list[s
             place.prepare()
             place.require_reachable()
             words = _TASKS[order.task](place, server, writer, clock, order)
+        except SystemExit:
+            # else it would be due at once, and a cancellation would start it again
+            _note(backup, order.task, stamp(clock()), "it was cancelled, or the server was stopped")
+            raise
         except (MillraceError, OSError) as error:
             if isinstance(error, ResticFailed):
                 for line in restic_answers.errors(error.result.out):

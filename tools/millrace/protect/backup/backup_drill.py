@@ -7,7 +7,7 @@ import stat
 import sys
 from collections.abc import Iterator
 
-from millrace.protect.backup.backup_job import ProgressWriter
+from millrace.protect.backup.backup_job import BackupWriter
 from millrace.protect.backup.backup_place import BackupPlace
 from millrace.protect.backup.restic_pattern import lines as pattern_lines
 from millrace.protect.backup.restic_unit import SNAPSHOT, WORK, ResticAccess
@@ -35,7 +35,7 @@ class SampleDiffers(Failed):
     """What was restored is not what the snapshot has."""
 
 
-def drill(place: BackupPlace, snapshot: str, version: str, writer: ProgressWriter) -> list[str]:
+def drill(place: BackupPlace, snapshot: str, version: str, writer: BackupWriter) -> list[str]:
     """Restore a sample and compare it. SampleDiffers: a file differs or is missing. Failed: there is no file.
 
     ResticFailed: restic cannot restore it.
@@ -123,12 +123,8 @@ def equal(ours: int, theirs: int, names: Names) -> bool:
 def _same(left: int, right: int) -> bool:
     if not stat.S_ISREG(os.fstat(right).st_mode) or os.fstat(left).st_size != os.fstat(right).st_size:
         return False
-    while True:
-        ours, theirs = os.read(left, _BLOCK), os.read(right, _BLOCK)
-        if ours != theirs:
-            return False
-        if not ours:
-            return True
+    blocks = iter(lambda: os.read(left, _BLOCK), b"")
+    return all(ours == os.read(right, len(ours)) for ours in blocks)
 
 
 def _within(chosen: list[tuple[Names, int]]) -> Iterator[tuple[Names, int]]:

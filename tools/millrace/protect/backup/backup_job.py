@@ -73,7 +73,7 @@ def clean_up() -> None:
     JOB.clean_up()
 
 
-class ProgressWriter:
+class BackupWriter:
     """Writes the progress of a task once a second."""
 
     def __init__(self, order: BackupOrder) -> None:

@@ -18,7 +18,8 @@ from millrace.protect.backup.restic_answers import ResticLock, ResticVersion
 from millrace.protect.backup.restic_unit import CACHE, NOTHING, USER, Follow, ResticAccess, ResticRun
 from millrace.serve.clone.clone_job import Reflinks
 from millrace.system import paths
-from millrace.system.errors import Failed
+from millrace.system.documents import parse_model
+from millrace.system.errors import BadInput, Failed
 from millrace.system.run import Result, follow
 from millrace.system.text import one_line
 from millrace.system.trees import nofollow
@@ -170,10 +171,9 @@ class BackupPlace:
 
     def _lock(self, name: str) -> ResticLock | None:
         said = self.restic("cat", "lock", name, "--no-lock")
-        text = said.out[said.out.find("{") :]
         try:
-            return ResticLock.model_validate_json(text)
-        except ValueError:
+            return parse_model(said.out[said.out.find("{") :], Path(name), ResticLock)
+        except BadInput:
             # it ended meanwhile
             return None
 

@@ -8,7 +8,7 @@ import os
 from datetime import UTC, datetime
 
 from millrace.protect.backup import backup_target, restic_answers
-from millrace.protect.backup.backup_job import ProgressWriter
+from millrace.protect.backup.backup_job import BackupWriter
 from millrace.protect.backup.backup_model import BackupOrder, BackupVersion
 from millrace.protect.backup.backup_place import BackupPlace
 from millrace.protect.backup.restic_answers import ResticVersion
@@ -47,7 +47,7 @@ def listed(place: BackupPlace) -> list[BackupVersion]:
     ]
 
 
-def restore(place: BackupPlace, order: BackupOrder, server: ShareServer, writer: ProgressWriter) -> list[str]:
+def restore(place: BackupPlace, order: BackupOrder, server: ShareServer, writer: BackupWriter) -> list[str]:
     """Restore the version of an order as a snapshot; return that in words.
 
     Refused: there is no such version, it is here already, or the pool has no room. Failed: restic cannot restore it.
@@ -113,10 +113,10 @@ def _chosen(versions: list[ResticVersion], wanted: str, place: BackupPlace) -> R
         raise Refused(f"the repository at {backup_target.words(place.backup.target)} has no version of a share")
     if wanted == LATEST:
         return versions[-1]
-    found = [version for version in versions if len(wanted) >= 8 and version.id.startswith(wanted)]
-    if len(found) != 1:
+    matching = [version for version in versions if len(wanted) >= 8 and version.id.startswith(wanted)]
+    if len(matching) != 1:
         raise Refused(f"there is no version {shown(wanted)}: {command('millrace backup versions', place.backup.name)}")
-    return found[0]
+    return matching[0]
 
 
 def _manifest(place: BackupPlace, version: ResticVersion) -> SnapshotManifest:

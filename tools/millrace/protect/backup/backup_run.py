@@ -9,7 +9,7 @@ from pathlib import Path
 
 from millrace.protect.backup import backup_drill, backup_restore, backup_store, backup_unseen, restic_answers
 from millrace.protect.backup.backup_drill import SampleDiffers
-from millrace.protect.backup.backup_job import END, JOB, ORDER, ProgressWriter
+from millrace.protect.backup.backup_job import END, JOB, ORDER, BackupWriter
 from millrace.protect.backup.backup_model import (
     Backup,
     BackupEnd,
@@ -61,7 +61,7 @@ def execute(server: ShareServer, tools: BackupTools, clock: Now = now) -> list[s
         backup = backup_store.known(order.backup)
         unit = JOB.unit
         place = BackupPlace(backup, server.pool.filesystem.mountpoint, tools, RESTIC_JOB, unit)
-        writer = ProgressWriter(order)
+        writer = BackupWriter(order)
         try:
             place.prepare()
             place.require_reachable()
@@ -103,7 +103,7 @@ def _note(backup: Backup, task: BackupTask, at: str, problem: str | None, red: b
     backup_store.note(backup, ended)
 
 
-def _run(place: BackupPlace, server: ShareServer, writer: ProgressWriter, clock: Now, order: BackupOrder) -> list[str]:
+def _run(place: BackupPlace, server: ShareServer, writer: BackupWriter, clock: Now, order: BackupOrder) -> list[str]:
     began = clock()
     writer.begin("opens the repository")
     place.make()
@@ -139,7 +139,7 @@ def bases() -> list[tuple[str, str]]:
     return [(share, name) for share, name in known if name is not None]
 
 
-def _snapshot(place: BackupPlace, server: ShareServer, writer: ProgressWriter, at: datetime) -> str:
+def _snapshot(place: BackupPlace, server: ShareServer, writer: BackupWriter, at: datetime) -> str:
     """Return the name of the snapshot to back up: the newest one, or one that is made."""
     share, last = place.backup.share, place.state.snapshot
     rows = SnapshotStore(place.mountpoint).rows(store.load(), share)
@@ -169,7 +169,7 @@ def _reading(place: BackupPlace, share: str, name: str) -> Iterator[None]:
         snapshot_holds.hold(HOLDER, True, [])
 
 
-def _parent(place: BackupPlace, name: str, writer: ProgressWriter) -> list[str]:
+def _parent(place: BackupPlace, name: str, writer: BackupWriter) -> list[str]:
     """Return the arguments by which restic finds what did not change.
 
     Without the snapshot of the version before it reads all files: nothing else tells what changed and looks the same.
@@ -206,7 +206,7 @@ def _without(place: BackupPlace, version: str, hidden: list[tuple[str, ...]]) ->
     return next((each.id for each in reversed(listed) if REWRITTEN in each.tags and each.original == version), None)
 
 
-def _send(place: BackupPlace, name: str, parent: list[str], writer: ProgressWriter) -> ResticSummary:
+def _send(place: BackupPlace, name: str, parent: list[str], writer: BackupWriter) -> ResticSummary:
     def line(text: str) -> None:
         value = restic_answers.message(text)
         if value is not None and value.get("message_type") == "status":
@@ -242,9 +242,7 @@ def _remove_made(share: str, name: str, needed: list[tuple[str, str]], server: S
                 print(describe(error), file=sys.stderr, flush=True)
 
 
-def _check(
-    place: BackupPlace, server: ShareServer, writer: ProgressWriter, clock: Now, order: BackupOrder
-) -> list[str]:
+def _check(place: BackupPlace, server: ShareServer, writer: BackupWriter, clock: Now, order: BackupOrder) -> list[str]:
     _require_made(place)
     place.unlock()
     writer.begin("checks the repository")
@@ -263,9 +261,7 @@ def _check(
     return [*words, "versions that the retention does not keep were removed"]
 
 
-def _drill(
-    place: BackupPlace, server: ShareServer, writer: ProgressWriter, clock: Now, order: BackupOrder
-) -> list[str]:
+def _drill(place: BackupPlace, server: ShareServer, writer: BackupWriter, clock: Now, order: BackupOrder) -> list[str]:
     _require_made(place)
     state, share = place.state, place.backup.share
     if state.version is None or state.snapshot is None:
@@ -276,7 +272,7 @@ def _drill(
 
 
 def _restore(
-    place: BackupPlace, server: ShareServer, writer: ProgressWriter, clock: Now, order: BackupOrder
+    place: BackupPlace, server: ShareServer, writer: BackupWriter, clock: Now, order: BackupOrder
 ) -> list[str]:
     place.unlock()
     return backup_restore.restore(place, order, server, writer)
@@ -287,7 +283,7 @@ def _require_made(place: BackupPlace) -> None:
         raise Failed(f"backup {place.backup.name} has no repository yet: the first run makes it (millrace backup run)")
 
 
-_TASKS: dict[BackupTask, Callable[[BackupPlace, ShareServer, ProgressWriter, Now, BackupOrder], list[str]]] = {
+_TASKS: dict[BackupTask, Callable[[BackupPlace, ShareServer, BackupWriter, Now, BackupOrder], list[str]]] = {
     "run": _run,
     "check": _check,
     "drill": _drill,

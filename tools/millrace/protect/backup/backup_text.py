@@ -20,9 +20,9 @@ from millrace.system.progress_bar import BarState, progress_bar
 from millrace.system.text import duration, moment, size
 
 
-def listed(found: BackupList) -> list[str]:
+def listed(known: BackupList) -> list[str]:
     """Return the table of all backups."""
-    if not found.backups:
+    if not known.backups:
         return ["There is no backup. To add one: millrace backup add NAME SHARE TARGET"]
     rows = [
         (
@@ -33,7 +33,7 @@ def listed(found: BackupList) -> list[str]:
             outcome(row.state.check),
             outcome(row.state.drill),
         )
-        for row in found.backups
+        for row in known.backups
     ]
     return [*table(("Backup", "Share", "Target", "Last run", "Last check", "Last drill"), rows)]
 
@@ -92,13 +92,13 @@ def added(result: BackupAdded) -> Iterator[str]:
         yield f"the repository is attached: {command('millrace backup versions', backup.name)}"
 
 
-def versions(found: BackupVersions) -> list[str]:
+def versions(kept: BackupVersions) -> list[str]:
     """Return the table of the versions in a repository."""
-    if not found.versions:
+    if not kept.versions:
         return ["The repository has no version."]
     rows = [
         (each.id[:8], f"{each.share}@{each.snapshot}", moment(each.time), str(each.files), size(each.bytes))
-        for each in found.versions
+        for each in kept.versions
     ]
     return [*table(("Version", "Snapshot", "Sent", "Files", "Size"), rows)]
 

@@ -142,7 +142,7 @@ def summary(out: str) -> ResticSummary | None:
 
 
 def versions(out: str) -> list[ResticVersion]:
-    """Return the versions that a repository lists, the oldest first; what is no list has none."""
+    """Return the versions that restic lists, the oldest first; none where its output has no list."""
     for line in out.splitlines():
         try:
             value = json.loads(line)
@@ -150,10 +150,10 @@ def versions(out: str) -> list[ResticVersion]:
             continue
         if isinstance(value, list):
             try:
-                found = [ResticVersion.model_validate(each) for each in value]
+                listed = [ResticVersion.model_validate(each) for each in value]
             except ValidationError:
                 return []
-            return sorted(found, key=lambda version: version.time)
+            return sorted(listed, key=lambda version: version.time)
     return []
 
 

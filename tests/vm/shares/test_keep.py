@@ -75,17 +75,14 @@ def test_kept_state_is_for_root_alone(box: Box, client: Machine) -> None:
 
 def test_smb_connection_starts_no_copy(box: Box, client: Machine) -> None:
     """smbd closes its databases with each connection; a copy for each of them cost a third of a processor."""
-    again = "systemctl show -P InvocationID millrace-keep.service millrace-again@millrace-keep.service"
-    box.machine.wait_command(
-        "systemctl is-active millrace-keep.service millrace-again@millrace-keep.service | grep -c inactive | grep -qx 2",
-        "the last copy",
-        SECONDS,
-    )
-    before = box.say(again)
+    units = "millrace-keep.service millrace-again@millrace-keep.service"
+    runs = f"systemctl show -P InvocationID {units}"
+    box.machine.wait_command(f"systemctl is-active {units} | grep -c inactive | grep -qx 2", "the last copy", SECONDS)
+    before = box.say(runs)
     client.run(f"smbclient -A /run/anna //{HOST}/models -c ls", seconds=300)
     box.machine.wait_command("! smbstatus -p | grep -q anna", "the end of the connection", SECONDS)
     # systemd sees the change of a file that it watches at once
-    assert box.say(f"sleep 5; {again}") == before
+    assert box.say(f"sleep 5; {runs}") == before
 
 
 def test_restarted_server_gives_a_client_its_locks_back_from_records_on_the_pool(box: Box, client: Machine) -> None:

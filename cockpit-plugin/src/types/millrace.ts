@@ -260,6 +260,7 @@ export interface BackupRetention {
  * `age` is in seconds since the last success, null where there was none. `due` is what is due now.
  */
 export interface BackupRow {
+    schema_version: 1;
     backup: Backup;
     state: BackupState;
     age: number | null;

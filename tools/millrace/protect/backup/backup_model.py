@@ -161,6 +161,7 @@ class BackupRow(Contract):
     `age` is in seconds since the last success, null where there was none. `due` is what is due now.
     """
 
+    schema_version: Literal[1] = 1
     backup: Backup
     state: BackupState
     age: Count | None

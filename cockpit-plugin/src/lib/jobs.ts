@@ -27,6 +27,7 @@ export function jobTitle(name: CurrentJob["name"]): string {
     case "copy": return _("Copy from another server");
     case "snapshot": return _("Snapshot of a share");
     case "replica": return _("Replica of a share");
+    case "backup": return _("Backup off site");
     case "permissions": return _("Permissions of a share");
     case "benchmark": return _("Benchmark");
     case "tuner": return _("Tuner");

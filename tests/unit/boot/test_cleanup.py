@@ -28,7 +28,7 @@ def ran(root: Path, what: str, left: tuple[str, ...] = (), failing: str = "") ->
     return done.returncode, said.read_text().splitlines() if said.exists() else []
 
 
-@pytest.mark.parametrize("what", ["clone", "measurements", "schedule", "snapshot", "volumes"])
+@pytest.mark.parametrize("what", ["backup", "clone", "measurements", "schedule", "snapshot", "volumes"])
 def test_nothing_is_started_where_nothing_is_left(tmp_path: Path, what: str) -> None:
     assert ran(tmp_path, what, ("pool/.millrace-volumes/stage", "pool/.millrace-snapshots/.stage")) == (0, [])
 
@@ -36,6 +36,7 @@ def test_nothing_is_started_where_nothing_is_left(tmp_path: Path, what: str) -> 
 @pytest.mark.parametrize(
     ("what", "left", "verbs"),
     [
+        ("backup", "var/millrace/backup/backups.json", ["backup upkeep"]),
         ("clone", "pool/.millrace-clone", ["share clone-sweep"]),
         ("clone", "var/millrace/clone.json", ["share clone-sweep"]),
         ("measurements", "var/millrace/bench", [BENCH]),
@@ -54,6 +55,12 @@ def test_what_is_left_is_removed_by_its_verb(tmp_path: Path, what: str, left: st
 def test_cleanup_that_fails_keeps_the_next_one_from_nothing_and_is_reported(tmp_path: Path, failing: str) -> None:
     left = ("var/millrace/bench", "var/millrace/tuner")
     assert ran(tmp_path, "measurements", left, failing) == (1, [BENCH, TUNER])
+
+
+def test_backups_that_are_due_start_before_snapshots_are_thinned(tmp_path: Path) -> None:
+    left = ("var/millrace/backup/backups.json", "pool/.millrace-snapshots/data")
+    assert ran(tmp_path, "schedule", left) == (0, ["backup upkeep", "snapshot upkeep"])
+    assert ran(tmp_path, "schedule", (), "backup upkeep")[0] == 1
 
 
 def test_schedule_without_a_snapshot_is_carried_out(tmp_path: Path) -> None:

@@ -54,6 +54,10 @@ VERBS = {
         "millrace.protect.replica.replica_verbs",
         "Keep replicas of shares of other servers, and promote them.",
     ),
+    "backup": (
+        "millrace.protect.backup.backup_verbs",
+        "Back shares up off site, check the repositories, and restore from them.",
+    ),
     "backend": (
         "millrace.storage.fabrics.fabrics_verbs",
         "Connect the pool's external device over NVMe/TCP or NVMe/RDMA.",
@@ -105,7 +109,9 @@ VERBS = {
 # The sections of --help. A verb in none of them is for units and pages, and its command is hidden.
 SECTIONS = {
     "State": ("status", "health", "alert", "watch", "history", "job", "topology", "metrics", "support"),
-    "Shares and users": ("share", "snapshot", "protection", "replica", "session", "user", "group", "domain", "client"),
+    "Shares and users": (
+        *("share", "snapshot", "protection", "replica", "backup", "session", "user", "group", "domain", "client"),
+    ),
     "Pool and drives": ("inventory", "policy", "plan", "approve", "provision", "pool", "drive", "backend", "volume"),
     "Network": ("network", "certificate"),
     "System": ("config", "keep", "update", "install", "reset", "encryption", "access", "admin", "journal"),
@@ -165,6 +171,8 @@ BELOW = {
     "share replica-execute": "millrace.protect.replica.replica_verbs:replica_execute",
     "share replica-end": "millrace.protect.replica.replica_verbs:replica_end",
     "share snapshot-end": "millrace.protect.snapshot.snapshot_verbs:snapshot_end",
+    "share backup-execute": "millrace.protect.backup.backup_verbs:backup_execute",
+    "share backup-end": "millrace.protect.backup.backup_verbs:backup_end",
     "share permissions": "millrace.serve.permissions.permissions_verbs:permissions_",
     "share permissions-execute": "millrace.serve.permissions.permissions_verbs:permissions_execute",
     "share permissions-cleanup": "millrace.serve.permissions.permissions_verbs:permissions_cleanup",

@@ -30,6 +30,8 @@ VIEWER = frozenset(
         "alert route list",
         "answer",
         "backend list",
+        "backup list",
+        "backup show",
         "bench clients list",
         "bench compare",
         "bench estimate",
@@ -104,6 +106,9 @@ VIEWER = frozenset(
 OPERATOR = frozenset(
     {
         "alert ack",
+        "backup check",
+        "backup drill",
+        "backup run",
         "drive add",
         "drive erase",
         "drive locate",

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Earlier states and copies of the data: snapshots of shares, rollbacks to them, replicas of other servers."""
+"""Earlier states and copies of the data: snapshots of shares, rollbacks, replicas of other servers, backups off site."""

@@ -37,7 +37,7 @@ share_name = Rule(
 )
 snapshot_name = Rule(
     Check(
-        "[0-9]{8}T[0-9]{6}Z-(?:manual|hourly|daily|weekly|monthly|before-rollback)",
+        "[0-9]{8}T[0-9]{6}Z-(?:manual|hourly|daily|weekly|monthly|before-rollback|backup|restored)",
         "$0 is not the name of a snapshot, such as 20261129T120000Z-manual: millrace snapshot list",
     )
 )

@@ -11,6 +11,8 @@ export function kindWord(kind: string): string {
     case "daily": return _("daily");
     case "weekly": return _("weekly");
     case "monthly": return _("monthly");
+    case "backup": return _("for a backup");
+    case "restored": return _("from a backup");
     default: return _("by hand");
     }
 }

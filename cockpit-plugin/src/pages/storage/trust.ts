@@ -14,6 +14,7 @@ export function trustWord(kind: Trusted["kind"]): string {
     case "update-keys": return _("A key that signs updates");
     case "updates": return _("The URL of updates");
     case "alerts": return _("Receivers of alerts");
+    case "backups": return _("Backups with their targets and credentials");
     case "journal": return _("The host that receives the journal");
     case "client-networks": return _("Networks whose clients mount shares");
     case "network": return _("Addresses, DNS, NTP and routes");

@@ -62,7 +62,8 @@ def test_options_that_print_another_model_are_options_of_their_verb() -> None:
 
 def test_streams_are_the_verbs_that_report_progress() -> None:
     assert LINES == [
-        "approve", "bench follow", "bench run", "drive add", "drive erase", "drive remove", "drive replace",
+        "approve", "backup check", "backup drill", "backup restore", "backup run",
+        "bench follow", "bench run", "drive add", "drive erase", "drive remove", "drive replace",
         "drive resume", "drive test", "install write", "job follow", "pool destroy", "pool grow", "replica drill",
         "replica promote", "replica sync", "share clone",
         "share copy", "share permissions", "snapshot create", "snapshot get", "snapshot rollback", "tuner follow",

@@ -47,6 +47,8 @@ FORGED = {
     "etc/millrace/ssh-enabled": b"",
     "etc/millrace/update-keys.pgp": b"a key",
     "var/lib/millrace/update/source.json": b'{"url": "http://evil.example/\\u001b]0;x"}',
+    "var/lib/millrace/backup/backups.json": b'{"backups": [{"target": {"host": "far.evil.example"}}]}',
+    "var/lib/millrace/backup/secrets/offsite/password": b"secret\n",
     "var/lib/millrace/alert/routes.json": b'{"routes": [{"host": "mail.evil.example"}, {"host": null}]}',
     "var/lib/millrace/alert/secrets.json": b'{"secrets": {}}',
 }
@@ -69,6 +71,7 @@ def test_everything_that_lets_somebody_in_is_named_with_what_tells_it_from_anoth
     assert (shown["password"], shown["ssh"]) == (["admin"], [])
     assert shown["update-keys"][0].startswith("SHA-256 of the file: ")
     assert shown["alerts"] == ["mail.evil.example"]
+    assert shown["backups"] == ["far.evil.example"]
     assert shown["journal"] == ["https://logs.evil.example"]
     assert shown["client-networks"] == ["10.66.0.0/16", "10.67.0.0/16", "copies from 10.66.0.7"]
     assert shown["network"] == [

@@ -62,6 +62,7 @@ def test_a_server_that_serves_is_well(serving: Path) -> None:
         "access_log",
         "protection",
         "snapshots",
+        "backups",
         "alerts",
         "backend",
         "clock",

@@ -165,6 +165,11 @@ FAULTS = {
         "firewall",
         "test_firewall.py::test_table_of_another_program_that_drops_closes_the_server",
     ),
+    "backups": Fault(
+        "the far side cannot be reached",
+        "backups",
+        "test_backups.py::test_backup_without_success_for_two_periods_is_late",
+    ),
     "snapshots": Fault(
         "the timer of scheduled snapshots is stopped",
         "snapshots",

@@ -20,6 +20,7 @@ from millrace.plan.measured import MeasuredPolicy
 from millrace.plan.model import Plan
 from millrace.plan.settings import SettingsFile
 from millrace.protect.replica.replica_model import ReplicaStates
+from millrace.protect.backup.backup_model import BackupRecord, Backups
 from millrace.protect.snapshot.kept_removals import RemovalRecord
 from millrace.protect.snapshot.rollback_model import RollbackJournal
 from millrace.protect.snapshot.snapshot_model import SnapshotManifest
@@ -65,6 +66,8 @@ DOCUMENTS: dict[str, tuple[tuple[str, ...], type[BaseModel]]] = {
     "approval.json": ((f"{STATE}/approval.json",), Approval),
     "backend-connections.json": ((f"{STATE}/backend/connections.json",), FabricsConnections),
     "backend-secrets.json": ((f"{STATE}/backend/secrets.json",), FabricsSecrets),
+    "backups.json": ((f"{STATE}/backup/backups.json",), Backups),
+    "backup-record.json": ((f"{STATE}/backup-record.json",), BackupRecord),
     "bench-clients.json": ((f"{STATE}/bench/clients.json",), BenchClients),
     "bench-run.json": ((f"{STATE}/bench/20261120-120000/run.json",), BenchRun),
     "bench-tokens.json": ((f"{STATE}/bench/tokens.json",), Tokens),
@@ -186,6 +189,8 @@ WRITERS: dict[str, set[str]] = {
     "storage/rescue/rescue_journal.py": {"rescue.json"},
     "lifecycle/reset/reset.py": {"reset.json"},
     "protect/replica/replica_stage.py": {"snapshot.json"},
+    "protect/backup/backup_store.py": {"backups.json", "backup-record.json"},
+    "protect/backup/backup_restore.py": {"snapshot.json"},
     "protect/snapshot/kept_removals.py": {"snapshot-removals.json"},
     "protect/snapshot/rollback_run.py": {"rollback.json"},
     "protect/snapshot/snapshot_run.py": {"snapshot.json"},

@@ -48,6 +48,15 @@ from millrace.observe.health.model import Level
 from millrace.observe.metrics.model import MetricsSettings, TokenHash
 from millrace.plan.measured import MeasuredPolicy, Overrides
 from millrace.plan.policy.model import MdPolicy, NfsdPolicy, Policy, SysctlPolicy
+from millrace.protect.backup.backup_model import (
+    Backup,
+    BackupMoved,
+    BackupOutcome,
+    BackupRecord,
+    Backups,
+    BackupState,
+    BackupTarget,
+)
 from millrace.protect.replica.replica_model import DrillReport, ReplicaReport, ReplicaState, ReplicaStates
 from millrace.protect.snapshot.kept_removals import RemovalRecord
 from millrace.protect.snapshot.rollback_model import RollbackJournal
@@ -317,6 +326,45 @@ def _others() -> dict[str, BaseModel]:
             changed_count=1,
             changed=["set/log"],
             type="training",
+        ),
+        "backups.json": Backups(
+            backups=[
+                Backup(
+                    name="offsite",
+                    id="1",
+                    share="data",
+                    target=BackupTarget(
+                        protocol="sftp",
+                        host="backup.example.com",
+                        port=22,
+                        path="/srv/data",
+                        user="millrace",
+                        tls=False,
+                    ),
+                    append_only=True,
+                    limit=50_000_000,
+                    host_key="SHA256:47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU",
+                    attached=True,
+                    paused=True,
+                    by="admin",
+                    at=AT,
+                )
+            ]
+        ),
+        "backup-record.json": BackupRecord(
+            states=[
+                BackupState(
+                    name="offsite",
+                    id="1",
+                    made=True,
+                    snapshot="20261129T120000Z-backup",
+                    version="8c8c6c1e",
+                    moved=BackupMoved(files=10, read=2, bytes=5000, sent=700, seconds=3),
+                    run=BackupOutcome(at=AT, succeeded=AT),
+                    check=BackupOutcome(at=AT, succeeded=AT),
+                    drill=BackupOutcome(at=LATER, succeeded=AT, problem="it is damaged", failures=1, red=True),
+                )
+            ]
         ),
         "replicas.json": ReplicaStates(
             replicas=[

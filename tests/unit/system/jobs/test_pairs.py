@@ -17,28 +17,29 @@ from tests.unit.system.jobs import table_of_pairs
 # A row for what starts, a column for what is there, in the order of ALL: R refused, w waits, s stops it, - beside,
 # 1 one at a time. The second of two letters is for a journal that is open while no unit runs.
 TABLE = """
-provision        1  R- -  -  R- R  R- -  -  -  -  -  -  -  -  R  -  -  -  -  RR RR
-drive-change     R- 1  -  -  R- R  R- -  -  -  -  -  -  -  -  -  s  -  -  s  R- RR
-erase            R- R- 1  -  R- R  -  -  -  -  -  -  R  R  -  R  -  -  -  -  RR RR
-drive-test       R- R- -  1  R- R  -  -  -  -  -  -  R  R  -  R  -  -  -  -  RR RR
-rescue           R- R- -  -  1  R  R- -  -  -  -  -  -  -  -  R  -  -  -  -  R- RR
-revive           R- RR -  -  R- 1  R- -  -  -  -  -  -  -  -  -  -  -  -  -  R- RR
-adopt            R- R- -  -  R- R  1  -  -  -  -  -  -  -  -  R  -  -  -  -  RR RR
-clone            -  -  -  -  -  -  -  1  -  -  -  -  -  -  -  R  -  -  -  -  RR RR
-copy             -  -  -  -  -  -  -  -  1  -  -  -  -  -  -  R  -  -  -  -  RR RR
-snapshot         -  -  -  -  -  -  -  -  -  1  -  -  -  -  -  R  -  -  -  -  RR RR
-replica          -  -  -  -  -  -  -  -  -  -  1  -  -  -  -  R  -  -  -  -  RR RR
-permissions      -  -  -  -  -  -  -  -  -  -  -  1  -  -  -  R  -  -  -  -  RR RR
-benchmark        R- R- R  R  R- R  R- R  R  R  R  R  1  R  R  R  R  R  R- s  RR RR
-tuner            R- R- R  R  R- R  R- R  R  R  R  R  R  1  R  R  R  R  R- s  RR RR
-update-download  -  -  -  -  -  -  -  -  -  -  -  -  R  R  1  R  -  -  -  -  RR -
-update           RR RR R  R  RR R  RR R  R  R  R  R  R  R  R  1  -  R  -  -  RR RR
-scrub            -  ww -  -  -  -  -  -  -  -  -  -  w  w  -  -  1  -  -  -  -  ww
-damaged-files    -  -  -  -  -  -  -  -  -  -  -  -  -  -  -  R  -  1  -  -  RR RR
-unclean          -  -  -  -  -  -  -  -  -  -  -  -  -  -  -  -  -  -  1  -  -  RR
-trim             -  ww -  -  -  -  -  -  -  -  -  -  w  w  -  -  w  -  -  1  -  ww
-reset            RR RR R  R  RR R  RR R  R  R  R  R  R  R  R  R  -  R  -  -  1  RR
-destroy          RR RR R  R  RR R  RR R  R  R  R  R  R  R  -  R  R  R  R- R  RR 1
+provision        1  R- -  -  R- R  R- -  -  -  -  -  -  -  -  -  R  -  -  -  -  RR RR
+drive-change     R- 1  -  -  R- R  R- -  -  -  -  -  -  -  -  -  -  s  -  -  s  R- RR
+erase            R- R- 1  -  R- R  -  -  -  -  -  -  -  R  R  -  R  -  -  -  -  RR RR
+drive-test       R- R- -  1  R- R  -  -  -  -  -  -  -  R  R  -  R  -  -  -  -  RR RR
+rescue           R- R- -  -  1  R  R- -  -  -  -  -  -  -  -  -  R  -  -  -  -  R- RR
+revive           R- RR -  -  R- 1  R- -  -  -  -  -  -  -  -  -  -  -  -  -  -  R- RR
+adopt            R- R- -  -  R- R  1  -  -  -  -  -  -  -  -  -  R  -  -  -  -  RR RR
+clone            -  -  -  -  -  -  -  1  -  -  -  -  -  -  -  -  R  -  -  -  -  RR RR
+copy             -  -  -  -  -  -  -  -  1  -  -  -  -  -  -  -  R  -  -  -  -  RR RR
+snapshot         -  -  -  -  -  -  -  -  -  1  -  -  -  -  -  -  R  -  -  -  -  RR RR
+replica          -  -  -  -  -  -  -  -  -  -  1  -  -  -  -  -  R  -  -  -  -  RR RR
+backup           -  -  -  -  -  -  -  -  -  -  -  1  -  -  -  -  R  -  -  -  -  RR RR
+permissions      -  -  -  -  -  -  -  -  -  -  -  -  1  -  -  -  R  -  -  -  -  RR RR
+benchmark        R- R- R  R  R- R  R- R  R  R  R  R  R  1  R  R  R  R  R  R- s  RR RR
+tuner            R- R- R  R  R- R  R- R  R  R  R  R  R  R  1  R  R  R  R  R- s  RR RR
+update-download  -  -  -  -  -  -  -  -  -  -  -  -  -  R  R  1  R  -  -  -  -  RR -
+update           RR RR R  R  RR R  RR R  R  R  R  R  R  R  R  R  1  -  R  -  -  RR RR
+scrub            -  ww -  -  -  -  -  -  -  -  -  -  -  w  w  -  -  1  -  -  -  -  ww
+damaged-files    -  -  -  -  -  -  -  -  -  -  -  -  -  -  -  -  R  -  1  -  -  RR RR
+unclean          -  -  -  -  -  -  -  -  -  -  -  -  -  -  -  -  -  -  -  1  -  -  RR
+trim             -  ww -  -  -  -  -  -  -  -  -  -  -  w  w  -  -  w  -  -  1  -  ww
+reset            RR RR R  R  RR R  RR R  R  R  R  R  R  R  R  R  R  -  R  -  -  1  RR
+destroy          RR RR R  R  RR R  RR R  R  R  R  R  R  R  R  -  R  R  R  R- R  RR 1
 """
 WORDS = {"R": "refused", "w": "waits", "s": "stops it", "-": "beside", "1": "one at a time"}
 JOURNALS = {

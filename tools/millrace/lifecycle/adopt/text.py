@@ -143,6 +143,7 @@ TRUSTED: Mapping[TrustKind, str] = {
     "update-keys": "a key of the last server signs updates",
     "updates": "updates come from the URL of the last server",
     "alerts": "alerts go to the receivers of the last server",
+    "backups": "backups go to the targets of the last server, with its credentials",
     "journal": "the journal goes to the host of the last server",
     "client-networks": "clients of these networks mount shares",
     "network": "addresses, DNS, NTP and routes are those of the last server",

@@ -32,7 +32,7 @@ from millrace.system.trees import nofollow
 from millrace.system.units import states
 
 ENDED: Sequence[JobName] = (
-    *("clone", "copy", "snapshot", "permissions", "benchmark", "tuner"),
+    *("clone", "copy", "snapshot", "backup", "permissions", "benchmark", "tuner"),
     *("scrub", "damaged-files", "unclean", "trim"),
 )
 """Jobs that use the pool and are ended where that was asked for: what they do is lost with it."""

@@ -73,6 +73,10 @@ KEPT = [
     KeptPath(f"{STATE}/policy.last-good.toml", "the last policy that could be read"),
     KeptPath("etc/millrace", "the policy with certificates that it names, whether ssh is on", "tree"),
     KeptPath(f"{STATE}/alert", "alert routes and acknowledgements", "tree", secret=True),
+    KeptPath(
+        f"{STATE}/backup", "backups with their credentials and the passwords of repositories", "tree", secret=True
+    ),
+    KeptPath(f"{STATE}/backup-record.json", "how backups ended, and what the next one is compared with", decided=False),
     KeptPath(f"{STATE}/metrics", "the endpoint of metrics", "tree", secret=True),
     KeptPath("accounts/shadow", "passwords of users and of the administrator, as hashes", "shadow", secret=True),
     KeptPath("accounts/quotas.json", "which trees have their quota project, so that none is walked again", "quotas"),

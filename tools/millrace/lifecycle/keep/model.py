@@ -17,6 +17,7 @@ TrustKind = Literal[
     "update-keys",
     "updates",
     "alerts",
+    "backups",
     "journal",
     "client-networks",
     "network",

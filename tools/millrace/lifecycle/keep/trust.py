@@ -50,6 +50,7 @@ PATHS: Mapping[TrustKind, tuple[str, ...]] = {
     "update-keys": ("etc/millrace/update-keys.pgp",),
     "updates": (f"{STATE}/update/source.json",),
     "alerts": (f"{STATE}/alert/*",),
+    "backups": (f"{STATE}/backup/*",),
     "journal": POLICIES,
     "client-networks": (CONFIG, *POLICIES),
     "network": (CONFIG,),
@@ -66,6 +67,7 @@ LEFT_OUT: Mapping[TrustKind, str] = {
     "update-keys": "the key that signs updates does not come back: this server accepts the keys of its image",
     "updates": "the URL of updates does not come back",
     "alerts": "alert routes do not come back",
+    "backups": "backups do not come back, nor the passwords of their repositories",
     "journal": "the journal is not forwarded",
     "client-networks": "client networks do not come back: NFS is closed until networks are named",
     "network": "addresses, bonds, routes, DNS and NTP do not come back: the ports ask for an address by DHCP",
@@ -242,6 +244,8 @@ def _details(kind: TrustKind, path: str, state: Generation) -> Iterator[str]:
             yield from _strings(data, "url")
         case "alerts":
             yield from _strings(data, "host") if path.endswith("/routes.json") else ()
+        case "backups":
+            yield from _strings(data, "host") if path.endswith("/backups.json") else ()
         case "journal":
             yield from _forward(data) if path == POLICIES[0] else ()
         case "client-networks":

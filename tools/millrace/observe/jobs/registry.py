@@ -18,6 +18,7 @@ MODULES: dict[JobName, str] = {
     "copy": "millrace.serve.clone.copy_job",
     "snapshot": "millrace.protect.snapshot.snapshot_job",
     "replica": "millrace.protect.replica.replica_job",
+    "backup": "millrace.protect.backup.backup_job",
     "permissions": "millrace.serve.permissions.permissions_job",
     "benchmark": "millrace.measure.bench.run.bench_job",
     "tuner": "millrace.measure.tuner.run.tuner_job",

@@ -12,6 +12,7 @@ from typing import Any
 from millrace.observe.metrics.family import Family, MetricSample, exposition, gauge
 from millrace.observe.metrics.sources import (
     alerts,
+    backups,
     drives,
     jobs,
     nfs,
@@ -43,6 +44,7 @@ SOURCES: Mapping[str, Source] = {
     "shares": pool.share_families,
     "protection": protection.families,
     "snapshots": snapshots.families,
+    "backups": backups.families,
     "nfs": nfs.families,
     "smb": smb.families,
     "rdma": rdma.families,

@@ -11,7 +11,7 @@ from millrace.serve.config.choices import ShareType
 from millrace.serve.share.kept_snapshots import NamedSnapshot, SnapshotLock
 from millrace.system.documents import Contract, Count
 
-SnapshotKind = Literal["manual", "hourly", "daily", "weekly", "monthly", "before-rollback"]
+SnapshotKind = Literal["manual", "hourly", "daily", "weekly", "monthly", "before-rollback", "backup", "restored"]
 SnapshotPhase = Literal["count", "clone", "scan"]
 EntryKind = Literal["file", "directory", "link", "other"]
 

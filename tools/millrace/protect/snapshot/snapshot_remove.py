@@ -8,7 +8,13 @@ Removals by a schedule or by the floor of free space do not wait, unless these w
 from datetime import datetime, timedelta
 
 from millrace.plan.policy import policy_in_force
-from millrace.protect.snapshot import kept_removals, snapshot_counts, snapshot_job, snapshot_retention
+from millrace.protect.snapshot import (
+    kept_removals,
+    snapshot_counts,
+    snapshot_holds,
+    snapshot_job,
+    snapshot_retention,
+)
 from millrace.protect.snapshot.kept_removals import RemovalClock, RemovalRecord
 from millrace.protect.snapshot.snapshot_model import OrderedRemoval, SnapshotKept, SnapshotLocked, SnapshotRemoval
 from millrace.protect.snapshot.snapshot_schedule import stamp
@@ -176,6 +182,8 @@ def _remove(share: str, name: str, record: RemovalRecord, server: ShareServer, c
     goal = None if rollback is None else (rollback.share, rollback.rollback)
     if goal == (share, name) and snapshot_job.JOB.runs(server.run):
         raise Refused(f"share {share} is being rolled back to it; wait for that: millrace job show snapshot")
+    if (reader := snapshot_holds.holder(share, name, read=True)) is not None:
+        raise Refused(f"{reader} reads {share}@{name}: wait for its end (millrace job list)")
     _store(server).set_aside(share, name)
     # where one is under way already it finds this one, too; else the next boot does
     server.run(["systemctl", "start", "--no-block", CLEANUP])

@@ -10,7 +10,7 @@ import os
 from collections.abc import Callable, Sequence
 from datetime import datetime
 
-from millrace.protect.snapshot import kept_removals, snapshot_remove, snapshot_retention
+from millrace.protect.snapshot import kept_removals, snapshot_holds, snapshot_remove, snapshot_retention
 from millrace.protect.snapshot.kept_removals import RemovalClock
 from millrace.protect.snapshot.snapshot_model import SnapshotRow, kind_of
 from millrace.protect.snapshot.snapshot_schedule import KINDS, made_at, stamp
@@ -68,7 +68,10 @@ def thin(share: str, server: ShareServer, now: datetime) -> list[str]:
         return []
     record = kept_removals.read(snapshots.mountpoint, RemovalClock())
     schedule = snapshot_retention.kept(desired, desired.snapshots, record)
-    return [row.name for row in surplus(schedule, snapshots.rows(config, share), now) if _remove(row, server)]
+    beyond = surplus(schedule, snapshots.rows(config, share), now)
+    # what a backup compares the next one with; the floor of free space removes it all the same
+    free = [row for row in beyond if snapshot_holds.holder(row.share, row.name, read=False) is None]
+    return [row.name for row in free if _remove(row, server)]
 
 
 def hold_floor(

@@ -121,6 +121,26 @@ def replica_progress_file() -> Path:
     return paths.run_dir() / "replica/progress.json"
 
 
+def snapshot_holds_file() -> Path:
+    """Which snapshots are being read, or are compared with the next one."""
+    return paths.run_dir() / "snapshot/holds.json"
+
+
+def backup_order_file() -> Path:
+    """What millrace-reflink@backup.service is to do."""
+    return paths.run_dir() / "backup/order.json"
+
+
+def backup_progress_file() -> Path:
+    """How far the task of a backup is."""
+    return paths.run_dir() / "backup/progress.json"
+
+
+def backup_end_file() -> Path:
+    """How the last task of a backup ended that did what it should."""
+    return paths.run_dir() / "backup/end.json"
+
+
 def permissions_order_file() -> Path:
     """The share in which millrace-permissions.service is to set permissions."""
     return paths.run_dir() / "permissions/order.json"

@@ -23,6 +23,7 @@ JobName = Literal[
     "copy",
     "snapshot",
     "replica",
+    "backup",
     "permissions",
     "benchmark",
     "tuner",
@@ -262,6 +263,15 @@ REPLICA = JobKind(
     "ends",
     sign=job_paths.replica_order_file,
 )
+BACKUP = JobKind(
+    "backup",
+    "backup off site",
+    "millrace-reflink@backup.service",
+    "a backup is being made, checked or restored, which a restart would end",
+    "wait for it, or cancel it: millrace job cancel backup",
+    "ends",
+    sign=job_paths.backup_order_file,
+)
 PERMISSIONS = JobKind(
     "permissions",
     "setting of permissions",
@@ -379,6 +389,7 @@ ALL = (
     COPY,
     SNAPSHOT,
     REPLICA,
+    BACKUP,
     PERMISSIONS,
     BENCHMARK,
     TUNER,

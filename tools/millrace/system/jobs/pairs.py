@@ -35,7 +35,7 @@ _UPDATE: tuple[JobName, ...] = ("update-download", "update")
 _POOL: tuple[JobName, ...] = ("provision", "adopt", "rescue", "revive", "drive-change")
 _SEARCHES: tuple[JobName, ...] = ("damaged-files", "unclean")
 # Jobs of shares: each writes into the pool.
-_OF_SHARES: tuple[JobName, ...] = ("clone", "copy", "snapshot", "replica", "permissions")
+_OF_SHARES: tuple[JobName, ...] = ("clone", "copy", "snapshot", "replica", "backup", "permissions")
 
 RULES: dict[JobName, PairRule] = {
     "provision": PairRule(running=("drive-change", "rescue", "revive", "adopt", "update"), opened=("reset", "destroy")),
@@ -61,6 +61,7 @@ RULES: dict[JobName, PairRule] = {
     "copy": PairRule(running=("update",), opened=("reset", "destroy")),
     "snapshot": PairRule(running=("update",), opened=("reset", "destroy")),
     "replica": PairRule(running=("update",), opened=("reset", "destroy")),
+    "backup": PairRule(running=("update",), opened=("reset", "destroy")),
     "permissions": PairRule(running=("update",), opened=("reset", "destroy")),
     "benchmark": PairRule(
         running=("tuner", "erase", "drive-test", *_OF_SHARES, *_UPDATE, "scrub", *_SEARCHES, *_POOL),

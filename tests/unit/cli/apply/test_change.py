@@ -79,6 +79,12 @@ class TestRollback:
         assert names() == ["data"] and routes.load() == [] and in_force().scrub.every == "month"
         assert "anna" not in server.accounts["passwd"] and not (server.root / "etc/millrace/policy.toml").exists()
 
+    def test_file_in_the_place_of_a_share_rolls_the_policy_back(self, server: AppliedServer) -> None:
+        (server.root / "srv/pool/train").touch()
+        with pytest.raises(Refused, match="nothing was changed"):
+            applied(WHOLE, server)
+        assert names() == ["data"] and in_force().scrub.every == "month" and routes.load() == []
+
     def test_network_that_does_not_come_up_rolls_the_rest_back(self, server: AppliedServer) -> None:
         server.taken = {"10.0.9.2/24"}
         with pytest.raises(Refused, match="nothing was changed"):

@@ -1,22 +1,27 @@
 // SPDX-License-Identifier: Apache-2.0
-import { useEffect, useRef, type ComponentType, type JSX } from "react";
+import { Suspense, useEffect, useRef, type ComponentType, type JSX } from "react";
 import { Page, PageSection } from "@patternfly/react-core/dist/esm/components/Page/index.js";
 import { Tabs } from "./components/Tabs";
 import { Boundary } from "./components/Boundary";
-import { Empty, LimitedAccess } from "./components/States";
+import { Empty, LimitedAccess, Loading } from "./components/States";
 import { _ } from "./lib/i18n";
+import { page } from "./lib/page";
 import { link, useRoute } from "./lib/route";
 import { StatusProvider } from "./lib/status";
-import Access from "./pages/access";
-import Benchmark from "./pages/benchmark";
-import Clients from "./pages/clients";
-import Network from "./pages/network";
 import Overview from "./pages/overview";
-import Server from "./pages/server";
-import Settings from "./pages/settings";
-import Shares from "./pages/shares";
-import Storage from "./pages/storage";
-import Volumes from "./pages/volumes";
+
+/** Loaded when one of them is opened; Overview, which is opened first, comes with the frame. */
+const later = () => import("./pages/later");
+const Access = page(async () => ({ default: (await later()).Access }));
+const Benchmark = page(async () => ({ default: (await later()).Benchmark }));
+const Clients = page(async () => ({ default: (await later()).Clients }));
+const Network = page(async () => ({ default: (await later()).Network }));
+const Protection = page(async () => ({ default: (await later()).Protection }));
+const Server = page(async () => ({ default: (await later()).Server }));
+const Settings = page(async () => ({ default: (await later()).Settings }));
+const Shares = page(async () => ({ default: (await later()).Shares }));
+const Storage = page(async () => ({ default: (await later()).Storage }));
+const Volumes = page(async () => ({ default: (await later()).Volumes }));
 
 /** The first part of the address names the page; what follows is the page's own. */
 const PAGES: Record<string, ComponentType> = {
@@ -25,6 +30,7 @@ const PAGES: Record<string, ComponentType> = {
     storage: Storage,
     shares: Shares,
     volumes: Volumes,
+    protection: Protection,
     network: Network,
     clients: Clients,
     benchmark: Benchmark,
@@ -55,6 +61,7 @@ export function App(): JSX.Element {
                         { id: "server", title: _("Server"), href: link("server") },
                         { id: "storage", title: _("Storage"), href: link("storage") },
                         { id: "shares", title: _("Shares"), href: link("shares") },
+                        { id: "protection", title: _("Protection"), href: link("protection") },
                         { id: "volumes", title: _("Volumes"), href: link("volumes") },
                         { id: "network", title: _("Network"), href: link("network") },
                         { id: "clients", title: _("Clients"), href: link("clients") },
@@ -66,7 +73,7 @@ export function App(): JSX.Element {
                 <PageSection hasBodyWrapper={false} isFilled className="mr-main">
                     <div ref={main} tabIndex={-1} className="mr-focus">
                         <LimitedAccess />
-                        <Boundary key={name}><Shown /></Boundary>
+                        <Boundary key={name}><Suspense fallback={<Loading what={_("Loading the page")} />}><Shown /></Suspense></Boundary>
                     </div>
                 </PageSection>
             </Page>

@@ -4,6 +4,7 @@
 The console is the real one; `millrace` only repeats what it said, as md and nfsd would need a kernel of their own.
 """
 
+import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -39,6 +40,7 @@ GERMAN = (
     "Server",
     "Speicher",
     "Freigaben",
+    "Schutz",
     "Volumes",
     "Netzwerk",
     "Clients",
@@ -192,6 +194,33 @@ def test_invalid_output_of_the_program_is_an_error_with_a_retry(admin: User, bec
     become("1u12-provisioned")
     error.get_by_role("button", name="Try again").click()
     expect(admin.ours.get_by_test_id("shares")).to_contain_text("models")
+
+
+def test_protection_has_a_row_for_each_share_on_a_screen_and_on_a_telephone(admin: User) -> None:
+    admin.go("Protection")
+    shares = admin.ours.get_by_test_id("protection")
+    expect(shares.get_by_role("row", name=re.compile("models"))).to_contain_text("In time")
+    expect(shares.get_by_role("row", name=re.compile("backup"))).to_contain_text("Late")
+    admin.picture(OUT / "filled-protection-light.png")
+    assert admin.accessibility_problems() + admin.overflowing() == []
+    admin.page.set_viewport_size(TELEPHONE)
+    assert admin.overflowing() == []
+    admin.page.set_viewport_size(VIEW)
+
+
+def test_only_the_parts_of_the_first_page_are_loaded_before_it(admin: User) -> None:
+    admin.go("Overview")
+    admin.page.reload()
+    admin.wait_for_page()
+    before = loaded(admin)
+    admin.go("Settings")
+    assert before and loaded(admin) > before
+
+
+def loaded(user: User) -> set[str]:
+    """The scripts that the page has loaded."""
+    names = user.frame.evaluate("performance.getEntriesByType('resource').map(({ name }) => name)")
+    return {name for name in names if name.endswith(".js")}
 
 
 def test_tuner_has_a_tab_with_what_mattered_and_what_would_be_tried(admin: User) -> None:

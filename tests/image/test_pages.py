@@ -43,7 +43,10 @@ def test_what_the_page_loads_is_there(pages: Path, tree: Path) -> None:
 
 def test_the_bundle_brings_all_that_it_uses(pages: Path) -> None:
     # Without the automatic transform JSX becomes calls of a global that no page has.
-    assert not re.search(r"(?<![\w$.])React\.createElement", text(pages / "index.js"))
+    parts = [text(file.with_suffix("")) for file in pages.glob("*.js.gz")]
+    assert len(parts) > 2 and not any(re.search(r"(?<![\w$.])React\.createElement", part) for part in parts)
+    named = {name for part in parts for name in re.findall(r"""["']\./(part-\w+\.js)["']""", part)}
+    assert named and [name for name in named if not (pages / f"{name}.gz").exists()] == []
 
 
 def test_fonts_of_the_pages_come_with_cockpit(pages: Path, tree: Path) -> None:

@@ -30,6 +30,11 @@ def test_actor_has_a_row_with_a_test(actor: str) -> None:
     assert cells and all(len(row) == 4 and NAMED.search(row[-1]) for row in cells)
 
 
+@pytest.mark.parametrize("row", rows(), ids=lambda row: row[0])
+def test_each_row_names_a_test(row: list[str]) -> None:
+    assert len(row) == 4 and all(row) and NAMED.search(row[-1])
+
+
 @pytest.mark.parametrize(("file", "test"), named())
 def test_test_that_the_manual_names_exists(file: str, test: str) -> None:
     tree = ast.parse((REPO / file).read_text())

@@ -23,6 +23,8 @@ TESTED = {
 # Tests of a whole room, or of files that are no program.
 OF_THE_ROOM = {
     "measure/bench": {"imports"},
+    # what a host of the repository runs
+    "host": {"workflows"},
     "boot": {
         "confinement",
         "factory_reset",

@@ -156,6 +156,7 @@ ENGINE = "system/jobs"
 JOB_UNITS = {kind.unit for kind in ALL}
 ASKS = ("state", "states", "active_state", "is_active", "is_working", "is_under_way")
 BESIDE_THE_ENGINE = {
+    "storage/assemble/grown_legs.py": "a start of the arrays opens a change, whose job lies above it",
     "cli/worker/resident.py": "the units of its periods, each of which looks whether anything is due",
     "measure/bench/run/bench_job.py": "its limits of processors are properties of its unit",
 }

@@ -333,7 +333,10 @@ def main(arguments: list[str]) -> int:
     parser.add_argument(
         "--release", type=Path, nargs=2, metavar=("KEYDIR", "DIR"), help="write what servers update from to DIR"
     )
+    parser.add_argument("--tag", metavar="TAG", help="build the release of this tag of git, without its signatures")
     chosen = parser.parse_args(arguments)
+    if chosen.tag is not None and (chosen.client or chosen.cves):
+        parser.error("--tag is for the image; leave --client and --cves out.")
     if chosen.sign is not None and (chosen.client or chosen.cves or chosen.lock):
         parser.error("--sign is for the image; leave --client, --cves and --lock out.")
     if chosen.release is not None and (chosen.client or chosen.cves or chosen.lock or chosen.check):
@@ -345,7 +348,9 @@ def main(arguments: list[str]) -> int:
     # Before the build: it takes minutes.
     releaser = None if chosen.release is None else keys.load(chosen.release[0])
     owner = None if chosen.sign is None else keys.load(chosen.sign)
-    if releaser is not None:
+    if chosen.tag is not None:
+        os.environ[version.RELEASE] = version.tagged(REPO, chosen.tag)
+    elif releaser is not None:
         os.environ[version.RELEASE] = version.dated(REPO)
     # They build with this module.
     from host.locked import collect, rebuild

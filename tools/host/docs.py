@@ -20,6 +20,7 @@ CONFIG = REPO / "tools/host/mkdocs.yml"
 LOCK = REPO / "tools/host/requirements-docs.lock"
 GENERATORS = (
     "tests.unit.plan.table_of_servers",
+    "tests.unit.plan.table_of_sizes",
     "tests.unit.plan.table_of_policy",
     "tests.unit.measure.client.example_fstab",
     "tests.unit.wings",

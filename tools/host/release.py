@@ -34,7 +34,8 @@ def write(output: Path, owner: keys.Keys, tools: Path, version: str, news: Path,
     """Write the release of the image in `output` to `directory`, which is empty or not there yet; return its archive.
 
     A signed kernel image is taken where there is one. The same image and keys give the same files but for the
-    signature. BadInput: `directory` has files, or NEWS.md has no section for the version. Failed: a tool fails.
+    signatures. The checksums in `output` are signed, too, for a first installation. BadInput: `directory` has files, or
+    NEWS.md has no section for the version. Failed: a tool fails.
     """
     if directory.exists() and (not directory.is_dir() or any(directory.iterdir())):
         raise BadInput(f"{directory} exists and has files; name a new directory.")
@@ -53,9 +54,13 @@ def write(output: Path, owner: keys.Keys, tools: Path, version: str, news: Path,
         text = f"# Millrace\n\n## {version}\n\n{notes.news(news.read_text(), version)}\n"
         (new / layout.NEWS).write_text(text)
         _describe(new, version, roothash, datetime.fromtimestamp(epoch, UTC) + VALIDITY)
+        artefacts.write_sums(new)
         _sign(new, owner)
         archive = new / archive_name(version)
         _pack(new, archive, epoch)
+        for place in (output, output / secure_boot.SIGNED):
+            if (place / layout.SUMS).is_file():
+                _sign(place, owner)
         new.rename(directory)
     finally:
         shutil.rmtree(new, ignore_errors=True)
@@ -75,7 +80,7 @@ def _describe(directory: Path, version: str, roothash: str, expires: datetime) -
 
 
 def _sign(directory: Path, owner: keys.Keys) -> None:
-    artefacts.write_sums(directory)
+    """Sign the checksums in a directory."""
     sums = directory / layout.SUMS
     write_bytes(directory / layout.SIGNATURE, pgp.signature(owner.directory / keys.UPDATE, sums))
 

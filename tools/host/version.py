@@ -45,6 +45,20 @@ def dated(repo: Path, run: Runner = attempt) -> str:
     return f"{base(repo)}.{datetime.fromtimestamp(int(given), UTC):%Y%m%d.%H%M}"
 
 
+def tagged(repo: Path, tag: str, run: Runner = attempt) -> str:
+    """Return the version of the release of a tag, which is `v` with the version of the tree, as `dated`.
+
+    BadInput: the tag is of another version, NEWS.md does not describe it as released, or as `dated`. Failed: as
+    `dated`.
+    """
+    if tag != f"v{base(repo)}":
+        raise BadInput(f"The tag {tag} is not v{base(repo)}: set the version in mkosi.version, then tag that commit.")
+    heading = f"## {base(repo)}"
+    if heading not in (repo / "NEWS.md").read_text().splitlines():
+        raise BadInput(f"NEWS.md has no heading {heading!r}; describe the version there without '(not released)'.")
+    return dated(repo, run)
+
+
 def _git(repo: Path, run: Runner, *words: str) -> Result:
     # root builds in clones of other users
     done = run(["git", "-c", f"safe.directory={repo}", "-C", str(repo), *words])

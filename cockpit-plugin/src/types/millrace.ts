@@ -1132,7 +1132,8 @@ export interface DriveName {
  * What a change writes. `partitions` are those of `new`, in the order in which they lie on it.
  *
  * `leaves` are the arrays that `old` is removed from at the end, `fewer_spares` those of them that have one hot spare
- * less from then on. `grows` are partitions that are enlarged, for `array`, which then has `gain` bytes more.
+ * less from then on. `grows` are partitions that are enlarged, for `array`, which then has `gain` bytes more. `legs`:
+ * it lies over these, which grow first; it uses them after the next start, by a second change with neither.
  */
 export interface DrivePlan {
     verb: "replace" | "add" | "remove" | "grow";
@@ -1144,6 +1145,7 @@ export interface DrivePlan {
     grows: GrownPartition[];
     array: string | null;
     gain: number;
+    legs: string[];
 }
 
 /**
@@ -1714,6 +1716,39 @@ export interface GrownPartition {
     size: number;
 }
 
+/** Equal parts of a server: how many, and what each is. */
+export interface HardwareParts {
+    count: number;
+    what: string;
+}
+
+/**
+ * What a server consists of; `memory` in bytes, `bays` the drives whose bay is known.
+ *
+ * `server`, `firmware` and `ecc` are null where the firmware does not report them. `layout` is that of the pool, or of
+ * the plan where there is no pool.
+ */
+export interface HardwareReport {
+    schema_version: 1;
+    millrace: string;
+    kernel: string;
+    server: string | null;
+    firmware: string | null;
+    cpu: string;
+    sockets: number;
+    nodes: number;
+    cores: number;
+    memory: number;
+    ecc: boolean | null;
+    modules: HardwareParts[];
+    switches: number;
+    bays: number;
+    drives: HardwareParts[];
+    ports: HardwareParts[];
+    layout: string;
+    findings: HardwareParts[];
+}
+
 /** One number for a tile: the best layer's median of one workload. */
 export interface Headline {
     rung: string;
@@ -1939,6 +1974,12 @@ export interface KeptElsewhere {
     trusted: Trusted[];
 }
 
+/** The floor of free space that holds, in percent, and the `raised` one that waits; null where none does. */
+export interface KeptFloor {
+    percent: number;
+    raised: RaisedFloor | null;
+}
+
 /** One generation. `size` in bytes. `problem` is why it cannot be read; then nothing else of it is known. */
 export interface KeptGeneration {
     generation: number;
@@ -2079,7 +2120,7 @@ export interface Latency {
  *
  * `may_fail` drives of each of the `legs` may die at a time; `rebuild_hours` at the guaranteed rate beside clients;
  * `unreadable` the chance, 0 to 1, that a rebuild meets a sector that nothing replaces. `proposed`: it is the plan of
- * this server. `grows`: it can use larger drives later.
+ * this server. `grows`: it can use larger drives later, in place.
  */
 export interface LayoutChoice {
     name: string;
@@ -2132,6 +2173,25 @@ export interface LeftOut {
 
 /** How it is. UNKNOWN means that the check could not look. */
 export type Level = "OK" | "WARN" | "UNKNOWN" | "FAIL";
+
+/**
+ * The copies of a share at a place. Times are ISO 8601 in UTC, `period` is in seconds.
+ *
+ * `none`: there is no copy, or no schedule that keeps one. `last` is when the newest copy was made, `next` when the
+ * next one is due, and `drill` when a restore was last tried there. `sentence` is the state, `todo` what to do.
+ */
+export interface Light {
+    share: string;
+    place: "here" | "second-server" | "off-site";
+    state: "none" | "ok" | "late" | "failed" | "running";
+    schedule: string | null;
+    last: string | null;
+    period: number | null;
+    next: string | null;
+    drill: string | null;
+    sentence: string;
+    todo: string | null;
+}
 
 /**
  * One port, bond or VLAN. `speed` in Mbit/s and MTUs in bytes where they are known.
@@ -2670,18 +2730,14 @@ export interface OpenFile {
     writing: boolean;
 }
 
-/**
- * A snapshot whose removal `by` ordered at `at`: it is removed when a server has run for `left` more seconds.
- *
- * `due` is when that is expected. Times are ISO 8601 in UTC.
- */
+/** A snapshot whose removal `by` ordered at `at`. */
 export interface OrderedRemoval {
-    share: string;
-    name: string;
     by: string;
     at: string;
     left: number;
     due: string;
+    share: string;
+    name: string;
 }
 
 /** The version in the other slot. `tries_left` is how often it may still be started; null: as often as wanted. */
@@ -2947,7 +3003,7 @@ export interface PolicyReport {
  *
  * Members and spares of its arrays are those of now; `generation` counts how often they changed. `drives` has
  * the partitions that were made, a replacement's in the place of those of the drive that it replaced. Each array's
- * `array` stays as the pool was made.
+ * `array` stays as the pool was made. `growth`: what is left of a growth of its legs.
  *
  * With `backend` external there are no arrays: the file system lies on the partition of role data, its log on that of
  * role log where there is one, and the partitions are known by their GUIDs on whatever server they appear.
@@ -2962,6 +3018,7 @@ export interface Pool {
     arrays: ArrayRecord[];
     filesystem: Filesystem;
     filesystem_uuid: string;
+    growth: WaitingGrowth | null;
 }
 
 /** What goes first, and what that means for each array now. A warning is a floor that could not be set. */
@@ -3053,6 +3110,12 @@ export interface Preview {
     smb: string[];
 }
 
+/** The lights of all shares, or of one. */
+export interface Protection {
+    schema_version: 1;
+    shares: ShareProtection[];
+}
+
 /** How the client reaches the share. */
 export type Protocol = "nfs-tcp" | "nfs-tcp-trunked" | "nfs-rdma" | "nfs-rdma-trunked" | "smb-multichannel" | "smb-rdma";
 
@@ -3097,6 +3160,15 @@ export interface ProvisionProgress {
     done: number;
     total: number;
     step: string | null;
+}
+
+/** A floor of free space, in percent, above the one that holds. */
+export interface RaisedFloor {
+    by: string;
+    at: string;
+    left: number;
+    due: string;
+    percent: number;
 }
 
 /** What a rebuild gets of each drive at least beside clients, in KiB/s; None: by redundancy and priority. */
@@ -3381,6 +3453,14 @@ export interface RestoredFile {
     bytes: number;
 }
 
+/** How many snapshots of a share with this quota project are `kept`; fewer when the `tighter` schedule is due. */
+export interface Retention {
+    share: string;
+    project: number;
+    kept: SnapshotSchedule;
+    tighter: TighterSchedule | null;
+}
+
 /** Sectors of each member whose data are lost, `end` is the first after them, and that XFS does not use any more. */
 export interface RetiredRows {
     begin: number;
@@ -3560,12 +3640,17 @@ export interface RuntimePolicy {
     measured: MeasuredPolicy | null;
 }
 
-/** A schedule that is set, or that would be with --dry-run; `plan` is null where a schedule ends. */
+/**
+ * A schedule that is set, or that would be with --dry-run; `plan` is null where a schedule ends.
+ *
+ * `tighter` is when it removes snapshots that the schedule before keeps; null where it removes none of them.
+ */
 export interface ScheduleChange {
     schema_version: 1;
     share: string;
     schedule: SnapshotSchedule | null;
     plan: SchedulePlan | null;
+    tighter: TighterSchedule | null;
 }
 
 /** The schedules of all shares that have one. */
@@ -3976,6 +4061,12 @@ export interface ShareLogLoss {
     lines: number;
 }
 
+/** The lights of a share: here, on a second server, off site. */
+export interface ShareProtection {
+    share: string;
+    lights: Light[];
+}
+
 /**
  * The snapshots of a share by kind: how many, and when the newest was made (ISO 8601 in UTC).
  *
@@ -4125,7 +4216,8 @@ export interface SmbdSettings {
  * How `newer` differs from `older`: numbers of files and directories, the first entries by path, how many more.
  *
  * A directory that was moved counts once, with what it holds. Of one that was added or removed all that it holds
- * counts. `unread` entries were moved, replaced or held by clients while they were compared, or could not be read.
+ * counts. `unread` entries were moved, replaced or held by clients while they were compared, could not be read, or
+ * are below more directories than are compared; `unread_names` are some of them.
  */
 export interface SnapshotComparison {
     schema_version: 1;
@@ -4138,6 +4230,7 @@ export interface SnapshotComparison {
     moved: number;
     removed: number;
     unread: number;
+    unread_names: string[];
     entries: SnapshotDifference[];
     more: number;
 }
@@ -4146,7 +4239,7 @@ export interface SnapshotComparison {
  * An entry that differs. `path` is its name in the newer tree, in the older one of what was removed.
  *
  * `former` is where a `moved` entry was. `bytes` are those of a file. `permissions` have another owner, group or mode
- * and the same content.
+ * and the same content; one that was moved as well is there twice.
  */
 export interface SnapshotDifference {
     what: "added" | "changed" | "permissions" | "moved" | "removed";
@@ -4183,11 +4276,15 @@ export interface SnapshotKept {
 /**
  * The snapshots of this server, or of one share, the oldest of each share first.
  *
+ * `tighter` are the shares whose schedule keeps fewer of them after the waiting time, and `floor` is the floor of free
+ * space if it rises then; null where it does not.
  * `problem` is why it is not known which of them are locked or to be removed; nothing is removed then.
  */
 export interface SnapshotList {
     schema_version: 1;
     snapshots: SnapshotRow[];
+    tighter: Retention[];
+    floor: KeptFloor | null;
     problem: string | null;
 }
 
@@ -4476,6 +4573,16 @@ export interface TestResult {
     id: string;
     route: string;
     problem: string | null;
+}
+
+/** A schedule that keeps fewer snapshots than the one before; about so many are `removed` by it. */
+export interface TighterSchedule {
+    by: string;
+    at: string;
+    left: number;
+    due: string;
+    wanted: SnapshotSchedule;
+    removed: number;
 }
 
 /**
@@ -5078,6 +5185,18 @@ export interface VolumeRow {
     problem: string | null;
 }
 
+/**
+ * Legs that have grown, and the RAID0 `array` over them, which uses them after the next start of the arrays.
+ *
+ * The pool gains `gain` bytes. `by` is a user name. `started`: the array uses them, and the file system has to grow.
+ */
+export interface WaitingGrowth {
+    array: string;
+    gain: number;
+    by: string;
+    started: boolean;
+}
+
 /** What a finding is about: serials of drives, names of ports, NUMA nodes; nothing for the whole server. */
 export interface Where {
     drives: string[];
@@ -5278,6 +5397,7 @@ export interface Outputs {
     "pool trim stop": TrimStatus;
     "pool unclean": UncleanStarts;
     "pool verify": Pool;
+    "protection show": Protection;
     "provision": ProvisionOutcome;
     "provision --dry-run": Steps;
     "reset run": Reset;
@@ -5319,6 +5439,7 @@ export interface Outputs {
     "snapshot schedules": ScheduleList;
     "status": Status;
     "support": SupportArchive;
+    "support --hardware-report": HardwareReport;
     "support --list": SupportContents;
     "topology": Topology;
     "tune": TuneReport;

@@ -35,7 +35,6 @@ function shown(share: object = {}, more: object = {}): void {
         connections: { clients: [LENA], files: [PLAN], open_files: 1 }, verification: list.verifications.find(({ result }) => result.name === "models"), ...more,
     });
     says("share log", { schema_version: 1, share: "models", audit: false, entries: [], lost: [] });
-    says("snapshot list", { schema_version: 1, problem: null, snapshots: [] });
 }
 const argv = (verb: string) => started(verb).at(-1)?.argv.slice(1);
 

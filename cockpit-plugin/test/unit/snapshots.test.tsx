@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-/** The snapshots of a share on its page: listed, made, scheduled after a plan, and removed by their typed name. */
+/** The snapshots of a share on its page of protection: listed, made, scheduled after a plan, and removed by their typed name. */
 import { render, screen, waitFor, within } from "@testing-library/react";
 import userEvent from "@testing-library/user-event";
 import { beforeEach, expect, test } from "vitest";
 import { StatusProvider } from "../../src/lib/status";
-import Shares from "../../src/pages/shares";
+import Protection from "../../src/pages/protection";
 import type { ScheduleChange, SnapshotManifest, SnapshotRow } from "../../src/types/millrace";
 import { document, golden } from "../documents";
 import { does, open, refuses, says, started } from "../mocks/cockpit";
@@ -24,27 +24,26 @@ const PLANNED: ScheduleChange = {
         share: "models", schedule: { hourly: 24, daily: 14, weekly: 8, monthly: 0, large: false }, entries: 1234, seconds: 60, measured: false,
         metadata: 2_000_000, kept: 46, held: 92_000_000, free: 1e12, floor: 12, obstacle: null,
     },
+    tighter: null,
 };
 const argv = (verb: string) => started(verb).at(-1)?.argv.slice(1);
 
 beforeEach(() => {
     says("status", STATUS);
-    for (const verb of ["share list", "user list", "group list", "config history", "config show", "share networks list"]) golden(verb);
-    says("session list", document("1u12-provisioned/session-list.json"));
     const list = document<{ shares: { name: string }[] }>("share-list.json");
     says("share show", {
         schema_version: 1, share: { ...list.shares.find(({ name }) => name === "models"), snapshots: { hourly: 24, daily: 0, weekly: 8, monthly: 0, large: false } },
         writers: "all users", owner: "root", group: "root", mode: "0777", follows: true, denials: "refused", caching: "none", problem: null,
         connections: { clients: [], files: [], open_files: 0 }, verification: null,
     });
-    says("share log", { schema_version: 1, share: "models", audit: false, entries: [], lost: [] });
     says("snapshot list", { schema_version: 1, problem: null, snapshots: [row(MANUAL, { ...MANIFEST, name: MANUAL, kind: "manual", moment: null, changed_count: 3 }), row(HOURLY, MANIFEST)] });
-    open(["shares", "show", "models"]);
+    golden("protection show");
+    open(["protection", "models"]);
 });
 
 const panel = async () => {
     const user = userEvent.setup({ delay: null });
-    render(<StatusProvider><Shares /></StatusProvider>);
+    render(<StatusProvider><Protection /></StatusProvider>);
     const part = within(await screen.findByTestId("share-snapshots"));
     await part.findByText("the whole share at one moment");
     return { user, part };
@@ -125,7 +124,7 @@ test("a locked snapshot and one that is to be removed say so, and the removal is
     ] });
     says("snapshot keep", { schema_version: 1, share: "models", name: HOURLY, by: "mallory" });
     const user = userEvent.setup({ delay: null });
-    render(<StatusProvider><Shares /></StatusProvider>);
+    render(<StatusProvider><Protection /></StatusProvider>);
     const part = within(await screen.findByTestId("share-snapshots"));
     expect(await part.findByText(/^will be removed .*, ordered by mallory$/)).toBeDefined();
     expect(part.getByText(/^locked until /)).toBeDefined();
@@ -141,6 +140,18 @@ test("a snapshot is removed when its name is typed", async () => {
     const remove = await screen.findByRole("button", { name: "Remove snapshot" });
     expect(remove).toHaveProperty("disabled", true);
     await user.type(screen.getByRole("textbox", { name: new RegExp(HOURLY) }), HOURLY);
+    await user.type(screen.getByRole("textbox", { name: "Hours until the removal" }), "48");
     await user.click(remove);
-    await waitFor(() => expect(argv("snapshot remove")).toEqual(["snapshot", "remove", `models@${HOURLY}`, "--json"]));
+    await waitFor(() => expect(argv("snapshot remove")).toEqual(["snapshot", "remove", `models@${HOURLY}`, "--after=48", "--json"]));
+});
+
+test("a snapshot is locked until a date", async () => {
+    says("snapshot lock", { schema_version: 1, share: "models", name: HOURLY, until: "2027-01-31T00:00:00+00:00", cancelled: false });
+    const { user, part } = await panel();
+    await user.click(part.getByRole("button", { name: `Lock the snapshot ${HOURLY}` }));
+    const lock = await screen.findByRole("button", { name: "Lock snapshot" });
+    expect(lock).toHaveProperty("disabled", true);
+    await user.type(screen.getByRole("textbox", { name: /Locked until/ }), "2027-01-31");
+    await user.click(lock);
+    await waitFor(() => expect(argv("snapshot lock")).toEqual(["snapshot", "lock", `models@${HOURLY}`, "--until=2027-01-31", "--json"]));
 });

@@ -110,8 +110,10 @@ def test_page_of_a_share_keeps_its_verification_and_records_accesses(box: Box, a
 def test_file_that_was_removed_comes_back_from_a_snapshot(box: Box, admin: User) -> None:
     client = "smbclient -A /run/anna.smb //127.0.0.1/models -c"
     box.say(f"{client} 'put /etc/hostname kept'")
-    admin.go("Shares")
-    admin.ours.get_by_test_id("shares").get_by_role("link", name="models").click()
+    admin.go("Protection")
+    admin.ours.get_by_test_id("protection").get_by_role("link", name="models").click()
+    expect(admin.ours.get_by_test_id("light-here")).to_contain_text("Not set up")
+    expect(admin.ours.get_by_test_id("light-second-server")).to_contain_text("No second server has been set up")
     snapshots = admin.ours.get_by_test_id("share-snapshots")
     snapshots.get_by_role("button", name="Make a snapshot now").click()
     files = snapshots.get_by_role("button", name="Files of the snapshot")
@@ -128,6 +130,30 @@ def test_file_that_was_removed_comes_back_from_a_snapshot(box: Box, admin: User)
     dialog.get_by_text("Close", exact=True).click()
     assert box.say("stat -c %U /srv/pool/models/kept") == "anna"
     admin.ours.get_by_role("link", name="All shares").click()
+
+
+# by hand until a row of soak has seen it
+@pytest.mark.soak
+def test_schedule_that_is_set_on_the_page_lights_the_share(box: Box, admin: User) -> None:
+    admin.go("Protection")
+    admin.ours.get_by_test_id("protection").get_by_role("link", name="models").click()
+    admin.ours.get_by_role("button", name="Schedule", exact=True).click()
+    dialog = admin.ours.get_by_role("dialog")
+    for kind, number in {"hourly": "2", "daily": "0", "weekly": "0", "monthly": "0"}.items():
+        dialog.locator(f"#schedule-{kind}").fill(number)
+    scale = box.machine.accel.scale
+    dialog.get_by_role("button", name="Show plan").click()
+    expect(dialog).to_contain_text("A snapshot has", timeout=1000 * CHANGE_SECONDS * scale)
+    dialog.get_by_role("button", name="Set schedule").click()
+    expect(dialog).to_have_count(0, timeout=1000 * CHANGE_SECONDS * scale)
+    box.say("systemctl start millrace-cleanup@schedule.service")
+    admin.ours.get_by_role("link", name="All shares").click()
+    row = admin.ours.get_by_test_id("protection").get_by_role("row", name=re.compile("models"))
+    expect(row).to_contain_text("In time", timeout=1000 * CHANGE_SECONDS * scale)
+    [shown] = box.shown("protection show models --json")["shares"]
+    assert [light["state"] for light in shown["lights"]] == ["ok", "none", "none"]
+    box.millrace("snapshot schedule models --off")
+    admin.go("Shares")
 
 
 def test_client_mounts_the_share_with_the_copied_lines(client: Machine, admin: User) -> None:

@@ -6,7 +6,18 @@ import pytest
 from tests.browser.failed import OUT
 from tests.browser.user import Theme, User
 
-PAGES = ("Overview", "Server", "Storage", "Shares", "Volumes", "Network", "Clients", "Benchmark", "Settings")
+PAGES = (
+    "Overview",
+    "Server",
+    "Storage",
+    "Shares",
+    "Protection",
+    "Volumes",
+    "Network",
+    "Clients",
+    "Benchmark",
+    "Settings",
+)
 
 
 @pytest.mark.parametrize("theme", ["light", "dark"])

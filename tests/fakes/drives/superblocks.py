@@ -4,6 +4,7 @@
 A superblock is the content of a partition or drive; keys in small letters are not shown by blkid. `role` is a slot or
 `spare`, `states` has a letter for each slot, `bitmap` says whether the member can be re-added, `bad` is there where it
 has a list of bad blocks with entries, `recovering` where it is not filled yet: `bitmap` where only with what it missed.
+A leg of a RAID0 has the bytes of its `data`.
 """
 
 from millrace.storage.array.machine import LiveMember
@@ -31,12 +32,13 @@ def examined(device: str, held: Content) -> str:
     role = held["role"] if held["role"] == "spare" else f"Active device {held['role']}"
     recovery = "Recovery Offset : 8192 sectors\n" if "recovering" in held else ""
     bad = " - bad blocks present." if "bad" in held else ""
+    data = f" Avail Dev Size : {int(held['data']) >> 9} sectors (1.0 GiB 1.1 GB)\n" if "data" in held else ""
     # md_p.h: a bitmap; where the recovery is; that it is one by the bitmap
     features = 0x1 | 0x2 * ("recovering" in held) | 0x80 * (held.get("recovering") == "bitmap") | 0x8 * ("bad" in held)
     return (
         f"{device}:\n          Magic : a92b4efc\n    Feature Map : {features:#x}\n"
         f"     Array UUID : {held['UUID']}\n     Raid Level : {held['level']}\n"
-        f"{recovery}          State : {'clean' if held['clean'] == '1' else 'active'}\n"
+        f"{data}{recovery}          State : {'clean' if held['clean'] == '1' else 'active'}\n"
         "    Update Time : Sat Nov 21 22:01:38 2026\n"
         f"  Bad Block Log : 512 entries available at offset 16 sectors{bad}\n"
         f"         Events : {held['events']}\n\n   Device Role : {role}\n"

@@ -14,7 +14,7 @@ from millrace.system.run import Result
 from tests.fakes.commands import GOOD, Commands
 from tests.fakes.drives import filling, superblocks
 from tests.fakes.drives.answers import NOTHING, export, option
-from tests.fakes.drives.disks import Disk, Running
+from tests.fakes.drives.disks import Content, Disk, Running
 from tests.fakes.drives.hardware import BY_PARTUUID, Hardware
 from tests.fakes.jobs import asks_states, shown
 
@@ -49,17 +49,19 @@ class Tools(Hardware, Commands):
         "sfdisk --lock --wipe=never --wipe-partitions=never /dev/nvme*",
         "sfdisk --lock --no-reread --no-tell-kernel --force --wipe=never --wipe-partitions=never /dev/nvme*",
         "partx --update --nr * /dev/nvme*",
-        "mdadm --grow /dev/md/millrace-* --size=max",
+        "mdadm --grow /dev/md/millrace-* --size=*",
         "xfs_growfs -d /srv/pool",
         "udevadm wait --timeout=* /dev/md/millrace-*",
         "mdadm --examine [--export] /dev/nvme*",
+        "mdadm --examine /dev/md*",
         "modprobe --all raid0 raid1 raid456",
         "xfs_db -r [-l] [/dev/md/millrace-log] -c sb?0 -c print /dev/md/millrace-data",
         "systemctl show --property=NeedDaemonReload --value srv-pool.mount",
         "mdadm --create /dev/md/millrace-* --run --metadata=1.2 --homehost=millrace --name=millrace-* --uuid=*"
         " --level=* --raid-devices=* [--spare-devices=*] [--chunk=*K] --bitmap=* [--bitmap-chunk=*K] [--force]"
         " /dev/*...",
-        "mdadm --assemble /dev/md/millrace-* --run [--force] [--readonly] --uuid=* --homehost=millrace /dev/*...",
+        "mdadm --assemble /dev/md/millrace-* --run [--force] [--readonly] [--update=*] --uuid=* --homehost=millrace"
+        " /dev/*...",
         "mdadm --readwrite /dev/md*",
         "mdadm /dev/md/millrace-* --re-add /dev/disk/by-partuuid/*",
         "mdadm /dev/md/millrace-* --re-add /dev/nvme*",
@@ -81,6 +83,7 @@ class Tools(Hardware, Commands):
         "systemctl stop millrace-scrub.service",
         "systemctl --no-block start millrace-pool-change@revive.service",
         "systemctl --no-block start millrace-readd.service",
+        "systemctl --no-block start millrace-drive.service",
         "systemctl start --no-block millrace-unclean.service",
         "systemctl show --property=ActiveState,Job millrace-assemble.service",
         "systemctl show --property=ActiveState,Job millrace-pool-change@revive.service",
@@ -222,6 +225,8 @@ class Tools(Hardware, Commands):
             held = self.content(device)
             assert held == {}, f"mdadm --create over {held} on {device}"
             held |= superblocks.new(uuid, level, count, number if number < count else None)
+            if level == "raid0":
+                held["data"] = str(self._leg_data(device))
             self.tick()
         return self._start(uuid, level, count, option(command, "name"), devices)
 
@@ -235,6 +240,9 @@ class Tools(Hardware, Commands):
             return Result(1, "", f"mdadm: failed to RUN_ARRAY {command[2]}: Invalid argument")
         # mdadm would have a RAID6 repaired that lacks one member
         assert ("--readonly" in command) == ("--force" in command)
+        updates = [word.partition("=")[2] for word in command if word.startswith("--update=")]
+        if updates:
+            self._update(command, updates[0], ours)
         taken = superblocks.start(ours, "--force" in command)
         if isinstance(taken, str):
             return Result(1, "", f"mdadm: {taken}")
@@ -243,6 +251,17 @@ class Tools(Hardware, Commands):
         if "--readonly" in command:
             next(array for array in self.arrays.values() if array.uuid == uuid).state = "readonly"
         return done
+
+    def _update(self, command: list[str], what: str, legs: dict[str, Content]) -> None:
+        """mdadm writes one superblock after the other, before it starts the array."""
+        self.writing(command, *legs)
+        for device, held in legs.items():
+            assert held["level"] == "raid0" and what == "devicesize"
+            held["data"] = str(self._leg_data(device))
+            self.tick()
+
+    def _leg_data(self, device: str) -> int:
+        return self.array_size(self.running(device)) - MD_KEEPS
 
     def _readwrite(self, command: list[str]) -> Result:
         array = self.arrays[command[-1].removeprefix("/dev/")]
@@ -347,24 +366,32 @@ class Tools(Hardware, Commands):
             disk, partuuid = self.place(self.name_of(member))
             content = self.content(member)
             assert content is not None and partuuid is not None
-            content["size"] = str(disk.sizes[partuuid])
+            room = disk.sizes[partuuid] - MD_KEEPS
+            wanted = option(command, "size")
+            assert wanted == "max" or int(wanted) << 10 <= room, f"{command} of {room} bytes"
+            content["size"] = str(room if wanted == "max" else int(wanted) << 10)
             self.tick()
         return GOOD
 
     def _xfs_growfs(self, words: list[str], _: str) -> Result:
         assert words[-1] == "/srv/pool"
-        self.grown_to = self.array_size(self.running("/dev/md/millrace-data"))
+        data = self.running("/dev/md/millrace-data")
+        if data.level == "raid0":
+            assert len({(self.content(leg) or {})["data"] for leg in data.members}) == 1, "XFS grows into a second zone"
+        self.grown_to = self.array_size(data)
         return GOOD
 
     def array_size(self, array: Running) -> int:
-        """What md makes of the smallest member that it was told the size of."""
+        """What md makes of the smallest member that it was told the size of; a RAID0 uses all of each."""
+        if array.level == "raid0":
+            return sum(int((self.content(leg) or {})["data"]) for leg in array.members)
         sizes = []
         for member in array.members:
             disk, partuuid = self.place(self.name_of(member))
             content = self.content(member) or {}
-            sizes.append(int(content.get("size", disk.made.get(partuuid or "", disk.size))))
+            sizes.append(int(content.get("size", disk.made.get(partuuid or "", disk.size) - MD_KEEPS)))
         data = {"raid1": 1, "raid5": array.devices - 1, "raid6": array.devices - 2}[array.level]
-        return data * (min(sizes) - MD_KEEPS)
+        return data * min(sizes)
 
     def _blkdiscard(self, words: list[str], _: str) -> Result:
         command = ["blkdiscard", *words]

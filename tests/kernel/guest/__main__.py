@@ -10,13 +10,14 @@ from typing import Any
 
 from host.perf.guest.job import RESULTS
 from host.perf.guest.shell import run
-from tests.kernel.guest import forced, nvmet, reads, refused, rounds, snapshots
+from tests.kernel.guest import forced, grown_legs, nvmet, reads, refused, rounds, snapshots
 
 WORK: dict[str, Callable[..., Iterable[dict[str, Any]]]] = {
     "refused": refused.cases,
     "errors": lambda: (one() for one in (refused.unreadable, refused.replacement, refused.recovered)),
     "reads": reads.cases,
     "forced": forced.cases,
+    "grown_legs": grown_legs.cases,
     "nvmet": nvmet.cases,
     "rounds": rounds.rounds,
     "snapshots": snapshots.cases,

@@ -96,6 +96,18 @@ def test_mount_daemon_writes_to_no_share_and_to_no_setting_of_the_kernel() -> No
     assert "/proc/sys/**" in variable("POWER")
 
 
+@pytest.mark.parametrize("name", ["smbd.service", "winbind.service", "gssproxy.service", "tlshd.service"])
+def test_daemon_with_mounts_of_its_own_asks_nobody_to_start_a_program(name: str) -> None:
+    hidden = {path for line in unit(name)["InaccessiblePaths"] for path in line.split()}
+    assert {"-/run/systemd/private", "-/run/dbus/system_bus_socket"} <= hidden
+
+
+def test_mount_daemon_reads_arrays_and_no_boot_drive() -> None:
+    """On the boot drive are the passwords that its profile keeps away, also for who reads it as a device."""
+    mountd = unit("nfs-mountd.service")
+    assert (mountd["DevicePolicy"], mountd["DeviceAllow"]) == (["closed"], ["block-md r"])
+
+
 def test_policy_is_loaded_before_any_service_and_nobody_waits_for_its_success() -> None:
     service = unit(UNIT)
     assert (OWN / f"sysinit.target.wants/{UNIT}").is_symlink()

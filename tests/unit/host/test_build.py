@@ -74,6 +74,20 @@ def test_release_of_a_lock_is_made_with_the_tools_of_its_build(
     assert not tools.exists()
 
 
+def test_image_of_a_tag_has_the_version_of_its_release(built: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(build.version.RELEASE, "")
+    monkeypatch.setattr(build.version, "tagged", lambda root, tag: f"{tag}.20261124.1456"[1:])
+    build.main(["--check", "--tag", "v0.1.0"])
+    assert (build.version.current(REPO), built) == ("0.1.0.20261124.1456", ["check with None"])
+
+
+@pytest.mark.parametrize("other", ["--client", "--cves"])
+def test_only_the_image_is_that_of_a_tag(built: list[str], other: str) -> None:
+    with pytest.raises(SystemExit) as ended:
+        build.main([other, "--tag", "v0.1.0"])
+    assert (ended.value.code, built) == (2, [])
+
+
 def test_keys_that_are_missing_are_known_before_the_build(built: list[str], tmp_path: Path) -> None:
     with pytest.raises(BadInput, match=r"has no PK\.key"):
         build.main(["--sign", str(tmp_path)])

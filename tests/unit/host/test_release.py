@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from host import keys, release
+from host.artefacts import write_sums
 from millrace.lifecycle.update import layout, stage
 from millrace.lifecycle.update.release import staged
 from millrace.system import paths
@@ -72,6 +73,16 @@ def test_server_with_the_public_key_stages_directory_and_archive(
             stage.fetch_files(new_release, bring, on_server)
         assert staged(on_server) == new_release and new_release.version == "0.2.0"
         assert "- Faster." in stage.news(new_release) and "- First." not in stage.news(new_release)
+
+
+def test_images_of_a_first_installation_are_signed_by_the_same_key(output: Path, owner: keys.Keys) -> None:
+    write_sums(output)
+    released(output, owner)
+    signed = [str(output / name) for name in (layout.SIGNATURE, layout.SUMS)]
+    verified = attempt(["gpgv", "--keyring", str(owner.directory / keys.UPDATE_PUBLIC), *signed])
+    assert verified.status == 0
+    (output / layout.SUMS).write_text("other")
+    assert attempt(["gpgv", "--keyring", str(owner.directory / keys.UPDATE_PUBLIC), *signed]).status == 1
 
 
 def test_slots_get_the_uuids_of_the_root_hash(output: Path, owner: keys.Keys) -> None:

@@ -98,3 +98,13 @@ def test_only_a_release_is_built_for_its_commit(tree: Path, tmp_path: Path, monk
     assert build.up_to_date(client)[1] == other
     stage.stage(tree, inputs, tmp_path / "stage", build.release_files(appliance))
     assert (tmp_path / "stage/mkosi.version").read_text() == "0.1.0.20261124.1356\n"
+
+
+def test_tag_is_that_of_the_version_which_news_describe(clone: Path) -> None:
+    (clone / "NEWS.md").write_text("# News\n\n## 0.1.0 (not released)\n")
+    with pytest.raises(BadInput, match=r"The tag v0\.2\.0 is not v0\.1\.0"):
+        version.tagged(clone, "v0.2.0")
+    with pytest.raises(BadInput, match="describe the version there without"):
+        version.tagged(clone, "v0.1.0")
+    (clone / "NEWS.md").write_text("# News\n\n## 0.1.0\n")
+    assert version.tagged(clone, "v0.1.0") == version.dated(clone)

@@ -47,7 +47,7 @@ def test_capacity_safety_and_speed_differ_as_the_layouts_do(inventory: Inventory
     assert double.rebuild_hours is not None and 20 < double.rebuild_hours < 24
     assert single.write.limit is not None and legs.write.limit is not None and single.write.limit > legs.write.limit
     assert single.write.bound_by is not None and single.write.evidence is not None
-    assert (single.grows, double.grows, legs.grows) == (True, True, False)
+    assert (single.grows, double.grows, legs.grows) == (True, True, True)
 
 
 def test_policy_limits_the_choice(inventory: Inventory) -> None:

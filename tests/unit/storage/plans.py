@@ -21,10 +21,11 @@ def raid6_plan() -> Plan:
     return _plan([_array("data", "raid6", [f"D{n}" for n in range(4)])], 4, "RAID6")
 
 
-def raid50_plan() -> Plan:
-    """Two legs of three data drives, two log drives."""
-    legs = [_array("leg0", "raid5", ["D0", "D1", "D2"]), _array("leg1", "raid5", ["D3", "D4", "D5"])]
-    return _plan([*legs, _array("data", "raid0", ["leg0", "leg1"])], 6, "RAID50")
+def raid50_plan(count: int = 2) -> Plan:
+    """Legs of three data drives, two log drives."""
+    drives = [[f"D{3 * leg + number}" for number in range(3)] for leg in range(count)]
+    legs = [_array(f"leg{number}", "raid5", members) for number, members in enumerate(drives)]
+    return _plan([*legs, _array("data", "raid0", [leg.name for leg in legs])], 3 * count, "RAID50")
 
 
 def planned(count: int, policy: Policy | None = None) -> Plan:

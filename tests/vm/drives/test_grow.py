@@ -37,7 +37,8 @@ def capacity(box: Box) -> int:
 
 
 def replaced(box: Box, old: str, bay: str, new: Drive) -> None:
-    """The new drive is in the bay `bay`; the old one leaves the pool afterwards."""
+    """The new drive takes the bay of `bay`, which the pool does not use; the old one leaves the pool afterwards."""
+    box.machine.pull(bay)
     box.machine.replace(bay, new)
     box.wait_examined()
     done = box.machine.run(

@@ -295,3 +295,18 @@ def test_support_archive_has_what_it_lists_and_names_nobody(box: Box, series: Se
     capture = tmp_path / "capture.tar.zst"
     capture.write_bytes(base64.b64decode(box.say(f"tar -xOf {file} capture.tar.zst | base64 -w0")))
     assert len(inventory_of(capture).drives) > 10
+
+
+# by hand until a row of soak has seen it
+@pytest.mark.soak
+def test_hardware_report_counts_the_drives_and_identifies_none(box: Box) -> None:
+    drives = box.shown("inventory --json")["drives"]
+    report = box.shown("support --hardware-report --json")
+    assert sum(part["count"] for part in report["drives"]) == len(drives) > 10
+    assert sum(part["count"] for part in report["ports"]) >= 2
+    # the firmware of QEMU
+    assert report["server"].startswith("QEMU") and report["layout"].startswith("pool: ")
+    printed = box.millrace("support --hardware-report").out
+    identity = [drive[field] for drive in drives for field in ("serial", "wwid") if drive[field]]
+    hidden = [*identity, box.say("hostname"), box.say("cat /etc/machine-id"), *SERVER_ADDRESSES]
+    assert len(identity) > 10 and [text for text in hidden if text in printed + json.dumps(report)] == []

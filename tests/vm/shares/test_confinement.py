@@ -18,6 +18,13 @@ DAEMONS = {
 }
 # A program of the story's own, as each profile begins where the program is started.
 INSIDE = "echo -n 'exec {profile}' > /proc/self/attr/exec; exec {command}"
+# Who starts programs for root; what hides them is a socket on which nobody listens.
+SOCKETS = ("/run/systemd/private", "/run/dbus/system_bus_socket")
+HIDDEN = ("winbind.service", "gssproxy.service", "tlshd.service")
+CONNECT = (
+    "/usr/bin/python3 -I -c 'import socket; s = socket.socket(socket.AF_UNIX); "
+    'print("connected" if s.connect_ex("{path}") == 0 else "refused")\''
+)
 # Names of the programs that this story starts inside; each other refusal is of a service.
 OWN = "cat|head|touch|sh|ls"
 
@@ -63,6 +70,35 @@ def test_password_file_that_was_replaced_stays_out_of_reach_of_smbd(box: Box) ->
     # the mount is gone, and the profile is there
     assert box.say(f"{smbd} grep -c ^root: /etc/shadow") == "1"
     assert "Permission denied" in inside(box, "millrace-smbd", "/usr/bin/head -c 4 /etc/shadow", smbd)
+
+
+def test_smbd_asks_nobody_to_start_a_program(box: Box) -> None:
+    smbd = "nsenter -m -t $(systemctl show -P MainPID smbd.service)"
+    for path in SOCKETS:
+        # they answer outside of the sandbox
+        assert box.say(CONNECT.format(path=path)) == "connected"
+        assert box.say(f"{smbd} {CONNECT.format(path=path)}") != "connected", path
+
+
+@pytest.mark.parametrize("unit", HIDDEN)
+def test_other_daemons_ask_nobody_either_as_their_units_are_set(box: Box, unit: str) -> None:
+    """They need a domain, a keytab or a share over TLS to run: a program runs with what their units hide."""
+    hidden = box.say(f"systemctl show -P InaccessiblePaths {unit}")
+    sandbox = f"systemd-run --quiet --pipe --wait --collect --property='InaccessiblePaths={hidden}'"
+    for path in SOCKETS:
+        assert box.say(f"{sandbox} {CONNECT.format(path=path)}") != "connected", path
+
+
+def test_mount_daemon_opens_no_boot_drive(box: Box) -> None:
+    """Handles of /srv/pool are by the UUID of the array, which it reads."""
+    policy = "$(systemctl show -P ControlGroup nfs-mountd.service)"
+    # a process in its control group has its devices
+    tried = (
+        "sh -c 'echo $$ > /sys/fs/cgroup{group}/cgroup.procs; head -c 1 {device} > /dev/null && echo read; true' 2>&1"
+    )
+    root = box.say("findmnt -no SOURCE /")
+    assert "read" not in box.say(tried.replace("{group}", policy).replace("{device}", root))
+    assert box.say(tried.replace("{group}", policy).replace("{device}", "/dev/md/millrace-data")) == "read"
 
 
 @pytest.mark.parametrize("profile", sorted(DAEMONS.values()))

@@ -21,6 +21,10 @@ pytestmark = [pytest.mark.usefixtures("models"), pytest.mark.soak]
 PROGRAMS = Path(__file__).parent
 LARGEST_EXPOSURE = 40
 """Of a service that listens for clients, in tenths as systemd-analyze counts."""
+FLOOD = 100_000
+LARGEST_BURST = 30_000
+"""Lines of a unit that journald keeps in an hour at most: RateLimitBurst=, six times as much with much free space."""
+LINE = "x" * 200
 # of each process that listens; the kernel, which is nfsd, and systemd, which listens for others, have none
 UNITS = (
     "ss -Hltnup | grep -o 'pid=[0-9]*' | cut -d= -f2 | sort -u |"
@@ -82,6 +86,49 @@ def test_console_user_is_refused_what_is_not_for_the_pages(box: Box, viewer: str
     assert attempts > 60
     # root's own checks go on: what is refused is the user
     box.say("timeout 20 bash -c '< /dev/tcp/127.0.0.1/2049'")
+
+
+def trail(box: Box) -> list[str]:
+    """Return sign-ins and changes of this boot, as the manual says where they are."""
+    return box.say("journalctl -b -q --facility=authpriv -o cat", seconds=600).splitlines()
+
+
+def test_flood_of_a_console_user_leaves_the_trail_of_changes(box: Box, viewer: str) -> None:
+    before = trail(box)
+    assert any(viewer in line for line in before)
+    flood = f"yes {LINE} | head -n {FLOOD} | logger -t flood"
+    box.say(f"systemd-run --quiet --wait --collect --unit=flood --uid={viewer} sh -c '{flood}'", seconds=1800)
+    box.say("journalctl --sync")
+    kept = int(box.say("journalctl -b -q -t flood -o cat | wc -l", seconds=600))
+    assert 0 < kept <= LARGEST_BURST < FLOOD
+    assert "Suppressed" in box.say("journalctl -b -q -u systemd-journald -o cat")
+    box.machine.run("logger -p authpriv.notice -t sudo after-the-flood", seconds=300)
+    after = trail(box)
+    assert after[: len(before)] == before and "after-the-flood" in after
+
+
+def test_flood_of_an_smb_client_leaves_the_trail_of_changes(box: Box, client: Machine) -> None:
+    # the limit of smbd is 30 times as high, and an emulated client takes hours for that
+    few = "mkdir -p /run/systemd/system/smbd.service.d; cd /run/systemd/system/smbd.service.d"
+    box.say(f"{few}; printf '[Service]\nLogRateLimitBurst=5\n' > 60-few.conf; systemctl daemon-reload")
+    box.say("systemctl restart smbd.service", seconds=300)
+    try:
+        box.wait_serving()
+        before = trail(box)
+        since = box.say("date +%s")
+        # names that nobody has: a password that is wrong ten times locks its account
+        attempts = (
+            f"for n in $(seq 60); do smbclient -U flood$n%wrong //{HOST}/models -c ls; done > /dev/null 2>&1; true"
+        )
+        client.run(attempts, seconds=1800)
+        box.say("journalctl --sync")
+        kept = int(box.say(f"journalctl -b -q -u smbd --since=@{since} -o cat | grep -c flood; true"))
+        assert 0 < kept < 60
+        after = trail(box)
+        assert after[: len(before)] == before
+    finally:
+        box.say(f"{few} && rm 60-few.conf; systemctl daemon-reload; systemctl restart smbd.service", seconds=300)
+        box.wait_serving()
 
 
 def test_power_of_forged_drives_is_shown_before_it_counts(box: Box, drives: str) -> None:

@@ -306,6 +306,8 @@ def test_schedule_makes_hourly_snapshots_and_thins_them(box: Box) -> None:
         assert manual["name"] in names and len([name for name in names if name.endswith("-hourly")]) == 2, names
         [listed] = box.shown("snapshot schedules --json")["shares"]
         assert listed["last"]["problem"] is None and listed["snapshots"]["held"]["hourly"] == 2, listed
+        [lit] = box.shown("protection show data --json")["shares"]
+        assert [light["state"] for light in lit["lights"]] == ["ok", "none", "none"], lit
         assert not [each for each in box.failed_units() if "cleanup" in each]
     finally:
         box.millrace("snapshot schedule data --off", seconds=600)

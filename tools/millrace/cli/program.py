@@ -46,6 +46,10 @@ VERBS = {
         "millrace.protect.snapshot.snapshot_verbs",
         "Make snapshots of shares, and get files back from them.",
     ),
+    "protection": (
+        "millrace.protect.protection.protection_verbs",
+        "Show which shares have copies, where, and whether these are in time.",
+    ),
     "backend": (
         "millrace.storage.fabrics.fabrics_verbs",
         "Connect the pool's external device over NVMe/TCP or NVMe/RDMA.",
@@ -98,7 +102,7 @@ VERBS = {
 # The sections of --help. A verb in none of them is for units and pages, and its command is hidden.
 SECTIONS = {
     "State": ("status", "health", "alert", "watch", "history", "job", "topology", "metrics", "support"),
-    "Shares and users": ("share", "snapshot", "session", "user", "group", "domain", "client"),
+    "Shares and users": ("share", "snapshot", "protection", "session", "user", "group", "domain", "client"),
     "Pool and drives": ("inventory", "policy", "plan", "approve", "provision", "pool", "drive", "backend", "volume"),
     "Network": ("network", "certificate"),
     "System": ("apply", "config", "keep", "update", "install", "reset", "encryption", "access", "admin", "journal"),

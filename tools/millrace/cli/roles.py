@@ -73,6 +73,7 @@ VIEWER = frozenset(
         "pool show",
         "pool trim status",
         "pool unclean",
+        "protection show",
         "reset show",
         "schema",
         "session list",

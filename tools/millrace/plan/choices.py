@@ -41,7 +41,7 @@ class LayoutChoice(Contract):
 
     `may_fail` drives of each of the `legs` may die at a time; `rebuild_hours` at the guaranteed rate beside clients;
     `unreadable` the chance, 0 to 1, that a rebuild meets a sector that nothing replaces. `proposed`: it is the plan of
-    this server. `grows`: it can use larger drives later.
+    this server. `grows`: it can use larger drives later, in place.
     """
 
     name: str
@@ -169,7 +169,7 @@ def _choice(candidate: Candidate, inventory: Inventory, policy: Policy, current:
         read=_stream(plan, "read"),
         write=_stream(plan, "write"),
         score=candidate.score,
-        grows=shape.legs == 1,
+        grows=True,
     )
 
 
@@ -194,8 +194,8 @@ def lines(compared: LayoutChoices) -> Iterator[str]:
         [
             "Rebuild: hours of one drive at the guaranteed rate beside clients. Read and write: streaming, at most, "
             "without the network; from: how the lowest limit is known.",
-            "To change the layout later, the pool is destroyed and built again. RAID1, RAID5 and RAID6 can grow in "
-            "place on larger drives, RAID50 and RAID60 cannot.",
+            "To change the layout later, the pool is destroyed and built again. Each can grow in place on larger "
+            "drives; RAID50 and RAID60 with a restart.",
             "See the plan of one: millrace plan --layout NAME; choose it: millrace approve HASH",
         ],
         indent=0,

@@ -19,7 +19,6 @@ import { useAdmin } from "../../lib/permission";
 import { go, link } from "../../lib/route";
 import { CHANGE_SECONDS } from "../../lib/seconds";
 import { AccessLogPanel } from "./AccessLogPanel";
-import { SnapshotsPanel } from "./SnapshotsPanel";
 import { servedState } from "./verified";
 import { cachingWord, denialsWord, typeWord, writingMeaning } from "./words";
 
@@ -42,6 +41,7 @@ function Actions({ share, onClone, onPermissions, onUnseal, onRemove }: ShareAct
         <div className="mr-row-actions">
             <AdminButton variant="primary" onClick={() => go(["shares", "share", share.name])}>{_("Change")}</AdminButton>
             <Button variant="secondary" onClick={() => go(["clients"], { share: share.name })}>{_("Mount")}</Button>
+            <Button variant="secondary" onClick={() => go(["protection", share.name])}>{_("Snapshots")}</Button>
             <AdminButton variant="secondary" onClick={() => onClone(share)}>{_("Clone")}</AdminButton>
             {(share.writing ?? null) !== null && (
                 <AdminButton variant="secondary" onClick={() => onPermissions(share)}>{_("Permissions")}</AdminButton>
@@ -172,7 +172,6 @@ export function SharePage({ name, onChanged, ...actions }: ShareActions & { name
                         <ConnectedPart details={details} onChanged={changed} />
                         <HistoryPanel title={_("History of this share")} testId="share-history" kinds={[`share:${name}`]} figures={figures()} />
                         <VerifiedPart details={details} onChanged={changed} />
-                        <SnapshotsPanel share={details.share} onChanged={changed} />
                         {details.share.smb !== null && <AccessLogPanel share={details.share} onChanged={changed} />}
                         {details.share.smb === null && details.share.nfs && (
                             <Panel title={_("Access log")} wide><p>{_("The NFS server of Linux records no accesses. For a record, serve the share over SMB only.")}</p></Panel>

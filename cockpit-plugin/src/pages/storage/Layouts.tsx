@@ -19,7 +19,7 @@ export function Layouts({ shown, onShow }: { shown: string; onShow: (name: strin
     return (
         <Panel title={_("Layouts")} testId="layouts">
             <p className="mr-subtle">
-                {_("To change the layout later, the pool is destroyed and built again. RAID1, RAID5 and RAID6 can grow in place on larger drives, RAID50 and RAID60 cannot.")}
+                {_("To change the layout later, the pool is destroyed and built again. Each can grow in place on larger drives; RAID50 and RAID60 with a restart.")}
             </p>
             <Loaded of={layouts} what={_("Loading layouts")}>
                 {({ choices }) => (

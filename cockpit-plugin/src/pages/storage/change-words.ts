@@ -37,8 +37,9 @@ export function changeTitle({ verb, old, new: fresh }: DrivePlan): string {
 }
 
 /** How a change ended that was done. */
-export function changeResult({ verb, old, new: fresh, leaves, gain }: DrivePlan): string {
-    if (verb === "grow") return format(_("The pool has $0 more."), bytes(gain));
+export function changeResult({ verb, old, new: fresh, leaves, gain, legs }: DrivePlan): string {
+    if (verb === "grow")
+        return format(legs.length > 0 ? _("After a restart of the server the pool has $0 more.") : _("The pool has $0 more."), bytes(gain));
     if (old && fresh) {
         const done = begins(format(_("$0 has replaced $1."), named(fresh), named(old)));
         return leaves.length === 0 ? done : `${done} ${format(_("Pull $0 now."), named(old))}`;

@@ -16,7 +16,7 @@ from millrace.storage.array.live_arrays import live_arrays
 from millrace.storage.assemble.standstill import StoppedArray, StoppedArrays
 from millrace.storage.drive import drive_history
 from millrace.storage.drive.drive_history import KnownDrive
-from millrace.storage.record.model import MemberRecord, Pool
+from millrace.storage.record.model import MemberRecord, Pool, WaitingGrowth
 from millrace.storage.record.scrub_record import ArrayScrub, RetiredRows, Scrubbed, change
 from millrace.system import paths
 from millrace.system.documents import read_model, write_model
@@ -64,6 +64,25 @@ def behind_switches(*serials: str, other: str | None = "0000:81:00.0") -> None:
     ]
     boot = [one for one in inventory.drives if one.state is DriveState.BOOT]
     write_model(paths.inventory_file(), inventory.model_copy(update={"drives": [*drives, *boot]}))
+
+
+@pytest.mark.parametrize(
+    ("started", "sentence", "todo"),
+    [
+        (False, "its legs have grown, and 2 TB of them are used after the next restart", "systemctl reboot"),
+        (True, "has grown, and the file system does not use 2 TB of it yet", "millrace pool grow"),
+    ],
+)
+def test_growth_of_legs_that_waits_is_a_warning(serving: Path, started: bool, sentence: str, todo: str) -> None:
+    pool = read_model(paths.pool_file(), Pool)
+    # the file that md has of redundant arrays only
+    top = pool.arrays[0].model_copy(
+        update={"array": pool.arrays[0].array.model_copy(update={"level": "raid0", "over_arrays": True})}
+    )
+    growth = WaitingGrowth(array="data", gain=2 * 10**12, by="admin", started=started)
+    write_model(paths.pool_file(), pool.model_copy(update={"arrays": [top, *pool.arrays[1:]], "growth": growth}))
+    (found,) = [finding for finding in arrays.check(host()) if finding.kind == "growth"]
+    assert found.level is Level.WARN and sentence in found.sentence and todo in (found.todo or "")
 
 
 def test_missing_drives_behind_one_switch_are_named_with_it(serving: Path) -> None:

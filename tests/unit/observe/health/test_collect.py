@@ -60,6 +60,7 @@ def test_a_server_that_serves_is_well(serving: Path) -> None:
     # an external device, whose kernel counts no errors of its hardware, in the first minutes of its time client
     assert {finding.check for finding in health.findings} == set(CHECKS) - {
         "access_log",
+        "protection",
         "snapshots",
         "alerts",
         "backend",

@@ -135,6 +135,11 @@ FAULTS = {
         "ports",
         "test_links_decided.py::test_mtu_that_differs_from_the_configured_one_is_named",
     ),
+    "protection": Fault(
+        "the timer of scheduled snapshots is stopped: nothing is late before two periods have passed",
+        "snapshots",
+        "test_snapshots.py::test_upkeep_that_does_not_run_is_a_warning",
+    ),
     "root": Fault("there is room for data, and no inode", "root", "test_root.py::test_room_and_inodes"),
     "scrub": Fault(
         "the timer of checks is stopped",

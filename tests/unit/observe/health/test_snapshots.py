@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Scheduled snapshots that failed, were missed or take too long, and those that were removed for free space."""
+"""Schedules that do not run or take too long, and snapshots that are removed by order or for free space."""
 
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -10,6 +10,7 @@ from millrace.observe.health.checks import snapshots
 from millrace.observe.health.host import Host
 from millrace.observe.health.model import HealthFinding, Level
 from millrace.observe.metrics.sources import snapshots as metrics
+from millrace.protect.snapshot.retention_model import KeptFloor, RaisedFloor, Retention, TighterSchedule
 from millrace.protect.snapshot.snapshot_model import OrderedRemoval
 from millrace.protect.snapshot.snapshot_schedule_model import (
     COUNTS,
@@ -74,18 +75,6 @@ def test_share_without_a_schedule_has_no_finding(host: Host) -> None:
     assert snapshots.check(host) == []
 
 
-def test_failed_snapshot_is_a_warning_with_its_reason(host: Host) -> None:
-    recorded(problem="less than 10 % of the pool is free")
-    finding = only(snapshots.check(host))
-    assert (finding.kind, finding.subject, finding.level) == ("failed", "data", Level.WARN)
-    assert "less than 10 % of the pool is free" in finding.sentence
-
-
-def test_missed_snapshot_is_a_warning(host: Host) -> None:
-    recorded(newest=ago(hours=3))
-    assert only(snapshots.check(host)).kind == "late"
-
-
 def test_snapshot_that_takes_longer_than_its_period_is_a_warning(host: Host) -> None:
     recorded(seconds=2 * HOUR)
     finding = only(snapshots.check(host))
@@ -147,6 +136,28 @@ def test_schedule_that_an_earlier_version_dropped_is_a_warning(
     assert all("--hourly 24 --daily 7" in (finding.todo or "") for finding in findings)
 
 
+@pytest.mark.parametrize(
+    ("what", "kinds"),
+    [
+        ("share set data: comment", ["shown"]),
+        ("share set data: smb.previous_versions", []),
+        ("config rollback 1", []),
+    ],
+)
+def test_previous_versions_that_an_earlier_version_shows_again_are_a_warning(
+    host: Host, monkeypatch: pytest.MonkeyPatch, what: str, kinds: list[str]
+) -> None:
+    monkeypatch.setattr("millrace.serve.config.audit_log.note", lambda text: None)
+    recorded()
+    for words, is_shown in (("share set data: smb.previous_versions", False), (what, True), ("user set anna", True)):
+        smb = store.load().shares[0].smb.model_copy(update={"previous_versions": is_shown})
+        shares = [store.load().shares[0].model_copy(update={"smb": smb})]
+        store.change("admin", words, lambda old, shares=shares: old.model_copy(update={"shares": shares}))
+    findings = [finding for finding in snapshots.check(host) if finding.kind == "shown"]
+    assert [finding.kind for finding in findings] == kinds
+    assert all("millrace share set data --no-previous-versions" in (finding.todo or "") for finding in findings)
+
+
 def test_schedule_that_ended_long_ago_is_no_warning(host: Host, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("millrace.serve.config.audit_log.note", lambda text: None)
     changed("snapshot schedule data: 24 hourly", SnapshotSchedule(hourly=24))
@@ -189,10 +200,25 @@ def test_record_that_cannot_be_read_is_a_warning(host: Host) -> None:
     assert "record" in {finding.kind for finding in snapshots.check(host)}
 
 
+def test_changes_that_keep_less_are_warnings_with_the_way_back(host: Host) -> None:
+    recorded()
+    times = {"by": "mallory", "at": ago(hours=1), "left": HOUR, "due": "2026-12-01T10:00:00+00:00"}
+    tighter = TighterSchedule(**times, wanted=SnapshotSchedule(hourly=1), removed=23)
+    kept = Retention(share="data", project=1000, kept=SnapshotSchedule(hourly=24, daily=7), tighter=tighter)
+    floor = KeptFloor(percent=12, raised=RaisedFloor(**times, percent=50))
+    COUNTS.write(COUNTS.read().model_copy(update={"tighter": [kept], "floor": floor}))
+    schedule, raised = snapshots.check(host)
+    assert (schedule.kind, schedule.subject, raised.kind) == ("tighter", "data", "higher-floor")
+    assert "keeps 1 hourly snapshots from 2026-12-01 10:00 UTC, and removes up to 23 snapshots" in schedule.sentence
+    assert "mallory changed it" in schedule.sentence and "rises from 12 % to 50 %" in raised.sentence
+    assert schedule.todo is not None and "--hourly 24 --daily 7" in schedule.todo
+    assert raised.todo is not None and "snapshots.free=12" in raised.todo
+
+
 def test_locked_snapshots_are_counted(host: Host) -> None:
     recorded()
     ordered(0, locked=2)
-    assert only(snapshots.check(host)).sentence.endswith("none of which is late. 2 snapshots are locked.")
+    assert only(snapshots.check(host)).sentence.endswith("and the schedules run. 2 snapshots are locked.")
     _, _, locked, removals = metrics.families()
     assert [sample.value for sample in (*locked.samples, *removals.samples)] == [2, 0]
 

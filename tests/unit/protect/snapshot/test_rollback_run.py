@@ -88,6 +88,51 @@ def test_former_content_counts_to_the_snapshots_and_the_share_to_its_own_project
     assert changed.appliance.projects.given[inode] == (3 << 30) + share.project
 
 
+def test_limits_bind_between_the_exchange_and_the_count(changed: Nas, monkeypatch: pytest.MonkeyPatch) -> None:
+    set_share("data", {"size": "1GiB"}, changed.appliance.server)
+    share = store.load().share("data")
+    assert share is not None
+    project = (7 << 29) + share.project
+    limits = f"limit -p bsoft=0k bhard={1 << 20}k ihard={1 << 20} {project}"
+    commands: list[list[str]] = []
+    exchange = rollback_run.exchange
+
+    def exchanged(*arguments: Any) -> None:
+        commands.append(changed.appliance.called("xfs_quota"))
+        exchange(*arguments)
+
+    monkeypatch.setattr(rollback_run, "exchange", exchanged)
+    changed.projects.clear()
+    ordered(changed)
+    executed(changed)
+    [before] = commands
+    assert changed.projects[0] == project and f"xfs_quota -x -c {limits} /srv/pool" in before
+    released = f"xfs_quota -x -c limit -p bsoft=0 bhard=0 ihard=0 {project} /srv/pool"
+    assert released not in before and released in changed.appliance.called("xfs_quota")
+
+
+def test_home_of_a_user_who_came_after_the_snapshot_is_made_again(
+    changed: Nas, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made: list[str] = []
+    monkeypatch.setattr(rollback_run.directories, "create", lambda share: made.append(share.name))
+    ordered(changed)
+    executed(changed)
+    assert made == ["data"]
+
+
+def test_home_that_cannot_be_made_ends_no_rollback(
+    changed: Nas, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def refused(_: object) -> None:
+        raise Failed("a file is in its place")
+
+    monkeypatch.setattr(rollback_run.directories, "create", refused)
+    ordered(changed)
+    executed(changed)
+    assert contents(changed.share) == AFTER and "a file is in its place" in capsys.readouterr().err
+
+
 def test_servers_open_the_share_again(changed: Nas) -> None:
     ordered(changed)
     executed(changed)

@@ -12,8 +12,9 @@ from pathlib import Path
 import pytest
 
 from millrace.cli.program import run
-from millrace.protect.snapshot import snapshot_compare
-from millrace.protect.snapshot.snapshot_compare import LISTED, differing
+from millrace.protect.snapshot import compare_entries, compare_moved, snapshot_compare
+from millrace.protect.snapshot.compare_entries import LISTED
+from millrace.protect.snapshot.snapshot_compare import differing
 from millrace.serve.share import server as share_server
 from tests.unit.protect.snapshot.conftest import Nas
 
@@ -136,6 +137,88 @@ def test_the_first_entries_are_listed_and_all_are_counted(trees: tuple[Path, Pat
     assert len(differences.listed) <= 2 * LISTED
 
 
+def test_permissions_of_what_was_moved_are_compared(trees: tuple[Path, Path]) -> None:
+    old, new = trees
+    (new / "set/a").rename(new / "other/z")
+    (new / "other/z").chmod(0o4755)
+    (new / "set/deep").rename(new / "elsewhere")
+    (new / "elsewhere").chmod(0o777)
+    assert found(old, new) == {
+        ("moved", "other/z", "set/a"),
+        ("permissions", "other/z", None),
+        ("moved", "elsewhere/", "set/deep/"),
+        ("permissions", "elsewhere/", None),
+    }
+
+
+def test_names_of_a_large_directory_are_read_in_parts(
+    trees: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    old, new = trees
+    held: list[int] = []
+    whole = compare_entries.held_entries
+
+    def counted(at: int, part: int = 0, parts: int = 1) -> Iterator[tuple[str, os.stat_result]]:
+        states = list(whole(at, part, parts))
+        held.append(len(states))
+        return iter(states)
+
+    monkeypatch.setattr(compare_entries, "PART", 4)
+    monkeypatch.setattr(snapshot_compare, "held_entries", counted)
+    for number in range(40):
+        (old / f"{number}").touch()
+        (new / f"{number if number else 99}").write_text("x" * (number == 7))
+        os.utime(old / f"{number}", ns=(0, number))
+        os.utime(new / f"{number if number else 99}", ns=(0, number))
+    assert found(old, new) == {("moved", "99", "0"), ("changed", "7", None)}
+    assert max(held) < 20
+
+
+def test_entries_beyond_the_bound_are_counted_and_not_held(
+    trees: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    old, new = trees
+    monkeypatch.setattr(compare_entries, "MATCHED", 1)
+    shutil.rmtree(new / "set/deep")
+    (new / "set/a").rename(new / "set/y")
+    (new / "set/b").rename(new / "set/z")
+    with opened(old, new) as (left, right):
+        differences = differing(left, right, 2)
+    counts = differences.counts
+    assert counts["removed"] + counts["moved"] == 4 and counts["added"] + counts["moved"] == 2
+    assert len(differences.gone) <= 1 and len(differences.come) <= 1
+
+
+def test_pair_that_was_refused_is_looked_at_once(trees: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch) -> None:
+    old, new = trees
+    for name in ("set/deep", "other"):
+        (new / name).rename(new / f"moved-{name[-4:]}")
+    (new / "moved-ther/d").rename(new / "moved-ther/e")
+    os.utime(new / "moved-ther", ns=(0, 4_000_000_000))
+    looked: list[int] = []
+    fingerprint = compare_moved._fingerprint
+    monkeypatch.setattr(compare_moved, "_fingerprint", lambda at: looked.append(at) or fingerprint(at))
+    listed = found(old, new)
+    assert ("moved", "moved-deep/", "set/deep/") in listed and ("removed", "other/", None) in listed
+    # both directories of two pairs, in two rounds
+    assert len(looked) == 4
+
+
+def test_tree_that_is_too_deep_is_named_and_the_rest_is_compared(
+    trees: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    old, new = trees
+    monkeypatch.setattr(snapshot_compare, "DEEPEST", 4)
+    for top in trees:
+        (top / "p/q/r/s/t").mkdir(parents=True)
+    (old / "gone/q/r/s/t").mkdir(parents=True)
+    (new / "set/a").write_text("another content")
+    with opened(old, new) as (left, right):
+        differences = differing(left, right, 2)
+    assert differences.counts["changed"] == 1 and differences.counts["removed"] == 4
+    assert (differences.unread, sorted(differences.unread_names)) == (2, ["gone/q/r/s/", "p/q/r/s/"])
+
+
 def test_link_of_a_client_is_never_followed(trees: tuple[Path, Path], tmp_path: Path) -> None:
     old, new = trees
     (tmp_path / "outside").mkdir()
@@ -163,7 +246,7 @@ def test_file_that_a_client_holds_or_that_cannot_be_read_is_said_not_to_be_compa
     def held(left: int, right: int) -> bool:
         raise OSError(number, os.strerror(number))
 
-    monkeypatch.setattr(snapshot_compare, "same_content", held)
+    monkeypatch.setattr(compare_entries, "same_content", held)
     with opened(*trees) as (left, right):
         differences = differing(left, right, 2)
     assert (differences.unread, differences.counts.total()) == (4, 0)

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from millrace.lifecycle.keep import keeping, nfs_client_records
-from millrace.lifecycle.update import boot_entries, documents, obstacles, records, release, stage, trial
+from millrace.lifecycle.update import abilities, boot_entries, documents, obstacles, records, release, stage, trial
 from millrace.lifecycle.update.boot_entries import BootEntry
 from millrace.lifecycle.update.model import LastUpdate, Outcome, Serving, UpdateOrder
 from millrace.lifecycle.update.serving import serving
@@ -80,10 +80,10 @@ def clean_up(run: Runner) -> None:
         _record(wanted.version, image_version(), wanted.by, "interrupted", [f"The installation did not end: {KILLED}."])
 
 
-def rollback(run: Runner, by: str) -> LastUpdate:
-    """Let the other version be the one that starts.
+def rollback(run: Runner, by: str, end_locks: bool = False) -> LastUpdate:
+    """Let the other version be the one that starts; `end_locks` allows one that may not know locks of snapshots.
 
-    Refused: there is none, it failed on this server, or an update is under way.
+    Refused: there is none, it failed on this server, would end locks, or an update is under way.
     """
     with JOB.alone():
         running = image_version()
@@ -104,10 +104,12 @@ def rollback(run: Runner, by: str) -> LastUpdate:
         failed = next((failure for failure in records.failed().versions if failure.version == other.version), None)
         if failed is not None:
             raise Refused(f"version {other.version} failed on this server; install another: millrace update apply")
+        if not end_locks and (ended := abilities.ended_locks(other.version, running)):
+            raise Refused(ended)
         boot_entries.accept(other)
         boot_entries.put_last(mine)
         records.end_trial()
-        return _record(running, other.version, by, "rolled-back")
+        return _record(running, other.version, by, "rolled-back", abilities.closed_snapshots(other.version, running))
 
 
 def _install(wanted: UpdateOrder, run: Runner, measure: Measure) -> None:
@@ -119,11 +121,14 @@ def _install(wanted: UpdateOrder, run: Runner, measure: Measure) -> None:
     problem = obstacles.of_server(run, wanted.degraded) or obstacles.of_version(
         staged.version, running, wanted.older, wanted.again
     )
+    if not wanted.end_locks:
+        problem = problem or abilities.ended_locks(staged.version, running)
     if problem:
         raise Refused(problem)
     stage.report("keeping the state")
     _keep(run)
     documents.keep(running)
+    abilities.keep(running)
     pool = known_pool()
     if pool is not None:
         nfs_client_records.remember(running, Path(pool.filesystem.mountpoint))

@@ -56,7 +56,8 @@ class CheckedSource(Contract):
 class UpdateOrder(Contract):
     """What millrace-update.service is to install: the staged release, and who wants it.
 
-    `older`, `again` and `degraded` allow what is refused otherwise. `reboot` is `now`, `later` or a time (HH:MM).
+    `older`, `again`, `degraded` and `end_locks` (of snapshots) allow what is refused otherwise. `reboot` is `now`,
+    `later` or a time (HH:MM).
     """
 
     schema_version: Literal[1] = 1
@@ -64,6 +65,7 @@ class UpdateOrder(Contract):
     older: bool = False
     again: bool = False
     degraded: bool = False
+    end_locks: bool = False
     reboot: Annotated[str, Field(pattern=r"^(now|later|([01][0-9]|2[0-3]):[0-5][0-9])$")] = "later"
     by: str
 

@@ -88,6 +88,7 @@ def check(release: Path | None, show: Output) -> None:
 @click.option("--older", is_flag=True, help="Install an older version than this one.")
 @click.option("--again", is_flag=True, help="Install a version that failed on this server.")
 @click.option("--degraded", is_flag=True, help="Install it although arrays lack members.")
+@click.option("--end-locks", is_flag=True, help="Install an older version that may not know locks of snapshots.")
 @click.option("--uploaded", is_flag=True, help="Install what `update upload` or a download received.")
 @prints("millrace.lifecycle.update.model:LastUpdate")
 def apply(
@@ -97,6 +98,7 @@ def apply(
     older: bool,
     again: bool,
     degraded: bool,
+    end_locks: bool,
     uploaded: bool,
     show: Output,
 ) -> None:
@@ -105,7 +107,7 @@ def apply(
     The new version starts with the next boot. If it does not serve as this one does, this one starts again. A download
     continues if this terminal is closed; `--uploaded` then installs it.
     """
-    from millrace.lifecycle.update import download_job, install, obstacles, planned_reboot, stage, text
+    from millrace.lifecycle.update import abilities, download_job, install, obstacles, planned_reboot, stage, text
     from millrace.lifecycle.update.model import UpdateOrder
     from millrace.lifecycle.update.release import staged
     from millrace.lifecycle.update.status import offer
@@ -126,6 +128,8 @@ def apply(
                     new_release = staged(attempt) if bring is None else stage.describe(bring, attempt)
                     offered = offer(new_release, stage.news(new_release), attempt)
                     problem = obstacles.of_version(new_release.version, offered.running, older, again)
+                    if not end_locks:
+                        problem = problem or abilities.ended_locks(new_release.version, offered.running)
                     if problem:
                         raise Refused(problem)
                     wanted = checked(
@@ -134,6 +138,7 @@ def apply(
                             older=older,
                             again=again,
                             degraded=degraded,
+                            end_locks=end_locks,
                             reboot=reboot,
                             by=by,
                         )
@@ -194,8 +199,9 @@ def upload(size: int | None, discard: bool, show: Output) -> None:
 @update.command()
 @click.option("--yes", is_flag=True, help="Do not ask.")
 @click.option("--reboot", default="later", metavar=f"now|{TIME}|later", help="When the other version starts.")
+@click.option("--end-locks", is_flag=True, help="Start a version that may not know locks of snapshots.")
 @prints("millrace.lifecycle.update.model:LastUpdate")
-def rollback(yes: bool, reboot: str, show: Output) -> None:
+def rollback(yes: bool, reboot: str, end_locks: bool, show: Output) -> None:
     """Let the other version on the boot drive start from now on."""
     from millrace.lifecycle.update import install, planned_reboot, text
     from millrace.lifecycle.update.model import UpdateOrder
@@ -207,7 +213,7 @@ def rollback(yes: bool, reboot: str, show: Output) -> None:
     if not yes:
         confirm("Start the other version from now on?", "--yes")
     with as_root():
-        show(install.rollback(attempt, by), text.last_lines)
+        show(install.rollback(attempt, by, end_locks), text.last_lines)
         planned_reboot.restart(reboot, attempt, planned_reboot.GO_ON)
 
 

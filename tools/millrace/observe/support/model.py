@@ -35,3 +35,37 @@ class SupportContents(Contract):
 
     schema_version: Literal[1] = 1
     files: list[SupportFile]
+
+
+class HardwareParts(Contract):
+    """Equal parts of a server: how many, and what each is."""
+
+    count: Count
+    what: str
+
+
+class HardwareReport(Contract):
+    """What a server consists of; `memory` in bytes, `bays` the drives whose bay is known.
+
+    `server`, `firmware` and `ecc` are null where the firmware does not report them. `layout` is that of the pool, or of
+    the plan where there is no pool.
+    """
+
+    schema_version: Literal[1] = 1
+    millrace: str
+    kernel: str
+    server: str | None
+    firmware: str | None
+    cpu: str
+    sockets: Count
+    nodes: Count
+    cores: Count
+    memory: Count
+    ecc: bool | None
+    modules: list[HardwareParts]
+    switches: Count
+    bays: Count
+    drives: list[HardwareParts]
+    ports: list[HardwareParts]
+    layout: str
+    findings: list[HardwareParts]

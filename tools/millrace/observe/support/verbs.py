@@ -20,8 +20,17 @@ STDOUT = Path("-")
 @click.command()
 @click.argument("file", type=click.Path(path_type=Path), required=False)
 @click.option("--list", "list_only", is_flag=True, help="List what an archive has; collect and write nothing.")
-@prints("millrace.observe.support.model:SupportArchive", {"--list": "millrace.observe.support.model:SupportContents"})
-def support(file: Path | None, list_only: bool, show: Output) -> None:
+@click.option(
+    "--hardware-report", is_flag=True, help="Print which parts this server has, for an issue; no serial numbers."
+)
+@prints(
+    "millrace.observe.support.model:SupportArchive",
+    {
+        "--list": "millrace.observe.support.model:SupportContents",
+        "--hardware-report": "millrace.observe.support.model:HardwareReport",
+    },
+)
+def support(file: Path | None, list_only: bool, hardware_report: bool, show: Output) -> None:
     """Write an archive for support to FILE (tar.zst), or to standard output for `-`.
 
     It has hardware, journal, plan, health and metrics. Passwords, keys and tokens are not in it. Names, addresses and
@@ -31,8 +40,13 @@ def support(file: Path | None, list_only: bool, show: Output) -> None:
     from millrace.observe.support.model import SupportContents, SupportFile
     from millrace.observe.support.parts import parts
 
-    if list_only == (file is not None):
-        raise click.UsageError("give either FILE or --list")
+    if [list_only, hardware_report, file is not None].count(True) != 1:
+        raise click.UsageError("give either FILE, --list or --hardware-report")
+    if hardware_report:
+        from millrace.observe.support.hardware_report import hardware_report as reported
+        from millrace.observe.support.hardware_report import lines
+
+        return show(reported(), lines)
     planned = parts()
     contents = SupportContents(files=[SupportFile(name=part.name, what=part.what) for part in planned])
     if file is None:

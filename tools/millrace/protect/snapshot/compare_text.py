@@ -24,7 +24,8 @@ def lines(compared: SnapshotComparison) -> Iterator[str]:
     listed = ", ".join(f"{number} {what}" for number, what in counts if number)
     yield f"{compared.newer} compared with {compared.older}: {listed or 'no difference'}"
     if compared.unread:
-        yield f"{compared.unread} entries could not be compared: clients changed them, or reading failed"
+        yield (f"{compared.unread} entries could not be compared: changed by clients, unreadable, or too deep")
+        yield from (f"  {name}" for name in compared.unread_names)
 
 
 def _cells(entry: SnapshotDifference) -> tuple[str, str, str, str]:

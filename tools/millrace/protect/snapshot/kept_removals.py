@@ -11,10 +11,11 @@ from collections.abc import Callable
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from typing import Literal
+from typing import Literal, TypeVar
 
 from pydantic import Field
 
+from millrace.protect.snapshot.retention_model import KeptFloor, Retention, WaitingRemoval
 from millrace.protect.snapshot.snapshot_model import OrderedRemoval
 from millrace.protect.snapshot.snapshot_schedule import stamp
 from millrace.protect.snapshot.snapshot_schedule_model import FloorRemoval
@@ -27,10 +28,13 @@ from millrace.system.errors import LaterRelease, MillraceError, Refused
 from millrace.system.jobs import job_paths
 from millrace.system.jobs.job import Document
 
+Waiting = TypeVar("Waiting", bound=WaitingRemoval)
+
 
 class RemovalRecord(Contract):
     """What is known of removals: those that are ordered, what is locked, and what the floor of free space removed.
 
+    `retentions` are what the schedules keep, and `kept_floor` is the floor that holds, each with what is to follow.
     `boot` is the boot in which the times were counted down last, and `counted` its age in seconds at that time.
     """
 
@@ -40,6 +44,8 @@ class RemovalRecord(Contract):
     removals: list[OrderedRemoval] = Field(default_factory=list)
     locks: list[SnapshotLock] = Field(default_factory=list)
     floor: FloorRemoval | None = None
+    retentions: list[Retention] = Field(default_factory=list)
+    kept_floor: KeptFloor | None = None
 
     def removal(self, share: str, name: str) -> OrderedRemoval | None:
         """Return the removal of a snapshot; None where none is ordered."""
@@ -48,6 +54,16 @@ class RemovalRecord(Contract):
     def lock(self, share: str, name: str) -> SnapshotLock | None:
         """Return the lock of a snapshot; None where it has none."""
         return next((each for each in self.locks if (each.share, each.name) == (share, name)), None)
+
+    @property
+    def is_counted(self) -> bool:
+        """Whether time is counted down for anything."""
+        is_raised = self.kept_floor is not None and self.kept_floor.raised is not None
+        return bool(self.removals or self.locks or is_raised or any(each.tighter for each in self.retentions))
+
+    def retention(self, share: str, project: int) -> Retention | None:
+        """Return what is kept of a share; None where no schedule was seen."""
+        return next((each for each in self.retentions if (each.share, each.project) == (share, project)), None)
 
     def without(self, share: str, name: str) -> "RemovalRecord":
         """Return the record without an ordered removal of a snapshot."""
@@ -103,7 +119,7 @@ def write(mountpoint: str, record: RemovalRecord) -> None:
     before = kept_snapshots.read_record(mountpoint, RemovalRecord) or RemovalRecord()
     same = record.model_copy(update={"boot": before.boot, "counted": before.counted})
     # without anything to count down, the upkeep writes nothing to the pool
-    if record.removals or record.locks or same != before:
+    if record.is_counted or same != before:
         write_model(kept_snapshots.top(mountpoint) / RECORD, record, 0o600)
     KEPT.remove()
 
@@ -150,16 +166,27 @@ def _counted(record: RemovalRecord, mountpoint: str, clock: RemovalClock) -> Rem
             "boot": boot,
             "counted": running,
             "removals": removals,
+            "retentions": [_sooner(each, passed, now) for each in record.retentions],
+            "kept_floor": _higher(record.kept_floor, passed, now),
             "locks": [each for each in held if each.left or ages.until(each.until, now) > timedelta()],
         }
     )
 
 
-def _closer(removal: OrderedRemoval, passed: int, now: datetime) -> OrderedRemoval:
+def _closer(removal: Waiting, passed: int, now: datetime) -> Waiting:
     left = max(removal.left - passed, 0)
     due = now + timedelta(seconds=left)
     is_off = abs(ages.until(removal.due, due)) > DRIFT and left > 0
     return removal.model_copy(update={"left": left, "due": stamp(due) if is_off else removal.due})
+
+
+def _sooner(retention: Retention, passed: int, now: datetime) -> Retention:
+    tighter = retention.tighter
+    return retention.model_copy(update={"tighter": tighter and _closer(tighter, passed, now)})
+
+
+def _higher(kept: KeptFloor | None, passed: int, now: datetime) -> KeptFloor | None:
+    return kept and kept.model_copy(update={"raised": kept.raised and _closer(kept.raised, passed, now)})
 
 
 def _exists(each: NamedSnapshot, mountpoint: str) -> bool:

@@ -13,8 +13,9 @@ A rollback that does not come to its end keeps no snapshot of another share from
 
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, ExitStack, suppress
+from functools import partial
 
 from millrace.protect.snapshot import rollback_try, snapshot_job, snapshot_rollback, snapshot_run
 from millrace.protect.snapshot.rollback_model import RollbackJournal
@@ -29,8 +30,9 @@ from millrace.serve.clone.clone_place import ClonePlace
 from millrace.serve.clone.clone_tree import Tally, TreeClone
 from millrace.serve.config import store
 from millrace.serve.config.model import DesiredShare
-from millrace.serve.share import project_walk, quota
+from millrace.serve.share import directories, project_walk, quota
 from millrace.serve.share.kept_snapshots import LARGEST, SNAPSHOT_TREE
+from millrace.serve.share.model import Share
 from millrace.serve.share.reopen import reopen
 from millrace.serve.share.server import ShareServer
 from millrace.serve.share.services import restart_child_quota
@@ -46,6 +48,8 @@ from millrace.system.trees import nofollow
 from millrace.system.trees.exchange import exchange
 
 JOURNAL = "rollback.json"
+BOUND = PROJECTS + (1 << 29)
+"""The project of a share between the exchange and the count of its files, with its limits, is this one and its own."""
 LEAST = 2
 """Percent of the pool, and of its inodes, that stay free while what a share held becomes a snapshot.
 
@@ -171,7 +175,7 @@ def _cloned(
         tree = stack.enter_context(nofollow.directory(SNAPSHOT_TREE, stack.enter_context(_stage(snapshots))))
         if quota.enabled(snapshots.mountpoint):
             # that of the share counts two trees until the end, and would be full
-            links.set_project(tree, PROJECTS + share.project)
+            links.set_project(tree, BOUND + share.project)
         writer.begin("clone", counts[0].entries)
         tally = TreeClone(source, tree, links.share).run(threads, lambda tally: writer(tally.entries))
         if tally.changed:
@@ -195,6 +199,9 @@ def _exchange(journal: RollbackJournal, snapshots: SnapshotStore, server: ShareS
         if quota.enabled(snapshots.mountpoint):
             # what is counted is another tree: a power cut has the boot count it
             quota.forget(order.share, server.pool)
+            for served in _served(journal, server):
+                # what clients write before it is counted is bounded, too
+                _attempt(partial(quota.bound, BOUND + served.project, served, snapshots.mountpoint, server.run))
         with nofollow.directory(top) as pool, nofollow.directory(snapshots.rollback) as own:
             with nofollow.directory(order.share, pool) as share, nofollow.directory(SNAPSHOT_TREE, own) as tree:
                 # whom the settings have shut out since the clone began stays out
@@ -218,6 +225,7 @@ def _finish(
             if quota.enabled(snapshots.mountpoint):
                 project_walk.count(former, PROJECTS + journal.project, server.projects, clone_job.threads())
                 problems = _count(journal, server)
+                quota.release(BOUND + journal.project, snapshots.mountpoint, server.run)
             kept = snapshot_job.made(order, server)
             if kept is None:
                 snapshots.remove_new(server.run)
@@ -255,6 +263,9 @@ def _serve(journal: RollbackJournal, snapshots: SnapshotStore, server: ShareServ
     share = _share(journal)
     if share is None:
         return
+    for served in _served(journal, server):
+        # a snapshot has no homes of users who came later
+        _attempt(partial(directories.create, served))
     reopen(share, server.run)
     if share.child_size and quota.enabled(snapshots.mountpoint):
         restart_child_quota(server.run)
@@ -265,10 +276,22 @@ def _count(journal: RollbackJournal, server: ShareServer) -> list[str]:
 
     The next rendering of the shares tries that again.
     """
+    shares = _served(journal, server)
+    return server.count(shares, {share.name for share in shares}) if shares else []
+
+
+def _served(journal: RollbackJournal, server: ShareServer) -> list[Share]:
+    """Return the share as it is served; an empty list where it was removed meanwhile."""
     share = _share(journal)
-    if share is None:
-        return []
-    return server.count([each for each in server.shares(store.load()) if each.name == share.name], {share.name})
+    return [] if share is None else [each for each in server.shares(store.load()) if each.name == share.name]
+
+
+def _attempt(do: Callable[[], object]) -> None:
+    """Do what a rollback goes on without; its error is a line in the journal of the unit."""
+    try:
+        do()
+    except (MillraceError, OSError) as error:
+        _say(describe(error))
 
 
 def _share(journal: RollbackJournal) -> DesiredShare | None:

@@ -3,12 +3,12 @@
 
 from typing import Literal, get_args
 
-from pydantic import Field, field_validator
+from pydantic import Field
 
+from millrace.protect.snapshot.retention_model import KeptFloor, Retention, WaitingRemoval
 from millrace.serve.clone.clone_model import Clone, CloneProgress
 from millrace.serve.config.choices import ShareType
-from millrace.serve.share.kept_snapshots import NamedSnapshot, SecondsLeft, SnapshotLock
-from millrace.system import ages
+from millrace.serve.share.kept_snapshots import NamedSnapshot, SnapshotLock
 from millrace.system.documents import Contract, Count
 
 SnapshotKind = Literal["manual", "hourly", "daily", "weekly", "monthly", "before-rollback"]
@@ -86,23 +86,8 @@ class SnapshotManifest(Contract):
 SnapshotLine = SnapshotProgress | SnapshotManifest
 
 
-class OrderedRemoval(NamedSnapshot):
-    """A snapshot whose removal `by` ordered at `at`: it is removed when a server has run for `left` more seconds.
-
-    `due` is when that is expected. Times are ISO 8601 in UTC.
-    """
-
-    by: str
-    at: str
-    left: SecondsLeft
-    due: str
-
-    @field_validator("due")
-    @classmethod
-    def due_is_a_time(cls, due: str) -> str:
-        """Verify the time of the removal. ValueError: it is none."""
-        ages.when(due)
-        return due
+class OrderedRemoval(NamedSnapshot, WaitingRemoval):
+    """A snapshot whose removal `by` ordered at `at`."""
 
 
 class SnapshotRow(Contract):
@@ -125,11 +110,15 @@ class SnapshotRow(Contract):
 class SnapshotList(Contract):
     """The snapshots of this server, or of one share, the oldest of each share first.
 
+    `tighter` are the shares whose schedule keeps fewer of them after the waiting time, and `floor` is the floor of free
+    space if it rises then; null where it does not.
     `problem` is why it is not known which of them are locked or to be removed; nothing is removed then.
     """
 
     schema_version: Literal[1] = 1
     snapshots: list[SnapshotRow]
+    tighter: list[Retention] = Field(default_factory=list)
+    floor: KeptFloor | None = None
     problem: str | None = None
 
 

@@ -2,10 +2,13 @@
 """What a schedule will cost and whether it can hold, and the change that sets it."""
 
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from typing import Any
 
 from millrace.plan.policy import policy_in_force
-from millrace.protect.snapshot import snapshot_job
+from millrace.protect.snapshot import snapshot_counts, snapshot_job, snapshot_retention
+from millrace.protect.snapshot.kept_removals import RemovalClock
+from millrace.protect.snapshot.retention_model import TighterSchedule
 from millrace.protect.snapshot.snapshot_model import SnapshotManifest, kind_of
 from millrace.protect.snapshot.snapshot_run import LARGEST
 from millrace.protect.snapshot.snapshot_schedule import KINDS, PERIODS, shortest
@@ -25,7 +28,7 @@ from millrace.serve.share.server import ShareServer
 from millrace.system import ages
 from millrace.system.command import command
 from millrace.system.documents import checked
-from millrace.system.errors import BadInput, Refused
+from millrace.system.errors import BadInput, MillraceError, Refused
 from millrace.system.text import duration, size
 from millrace.system.users import invoking_user, only_root
 
@@ -47,12 +50,27 @@ def set_schedule(
     planned = None if wanted is None else plan(before, wanted, host)
     if planned is not None and planned.obstacle and not dry_run:
         raise Refused(planned.obstacle)
+    tighter = None
     if not dry_run:
         what = f"snapshot schedule {share}: {wanted.words if wanted is not None else 'none'}"
+        # first as it is: an earlier release recorded nothing
+        _note(host)
         store.change(invoking_user(), what, lambda config: _with(config, share, wanted))
+        tighter = _note(host, before)
         # what is due is made now; else the timer would do so within a quarter of an hour
         host.run(["systemctl", "start", "--no-block", UPKEEP])
-    return ScheduleChange(share=share, schedule=wanted, plan=planned)
+    return ScheduleChange(share=share, schedule=wanted, plan=planned, tighter=tighter)
+
+
+def _note(server: ShareServer, share: DesiredShare | None = None) -> TighterSchedule | None:
+    mountpoint = server.pool.filesystem.mountpoint
+    # the upkeep does so as well, and removes nothing before that
+    with suppress(MillraceError, OSError):
+        record = snapshot_retention.note(store.load(), mountpoint, RemovalClock())
+        snapshot_counts.write(mountpoint)
+        retention = None if share is None else record.retention(share.name, share.project)
+        return None if retention is None else retention.tighter
+    return None
 
 
 def plan(share: DesiredShare, schedule: SnapshotSchedule, server: ShareServer) -> SchedulePlan:

@@ -2,18 +2,19 @@
 """A snapshot is removed: its name at once, its blocks by the cleanup. A locked snapshot stays.
 
 A removal that a user orders waits for the time of the policy: health reports it meanwhile, and it can be cancelled.
-Removals by a schedule or by the floor of free space do not wait.
+Removals by a schedule or by the floor of free space do not wait, unless these were changed (`snapshot_retention`).
 """
 
 from datetime import datetime, timedelta
 
 from millrace.plan.policy import policy_in_force
-from millrace.protect.snapshot import kept_removals, snapshot_counts, snapshot_job
+from millrace.protect.snapshot import kept_removals, snapshot_counts, snapshot_job, snapshot_retention
 from millrace.protect.snapshot.kept_removals import RemovalClock, RemovalRecord
 from millrace.protect.snapshot.snapshot_model import OrderedRemoval, SnapshotKept, SnapshotLocked, SnapshotRemoval
 from millrace.protect.snapshot.snapshot_schedule import stamp
 from millrace.protect.snapshot.snapshot_store import SnapshotStore
 from millrace.serve.clone import clone_job, clone_place
+from millrace.serve.config import store
 from millrace.serve.share.kept_snapshots import LONGEST, SnapshotLock
 from millrace.serve.share.server import ShareServer
 from millrace.system import ages
@@ -133,6 +134,7 @@ def carry_out(server: ShareServer, clock: RemovalClock) -> list[str]:
     snapshots, done = _store(server), list[str]()
     with kept_removals.alone():
         record = kept_removals.read(snapshots.mountpoint, clock)
+        record = snapshot_retention.followed(record, store.load(), snapshots.mountpoint, clock)
         for each in [each for each in record.removals if not each.left]:
             try:
                 _remove(each.share, each.name, record, server, clock)

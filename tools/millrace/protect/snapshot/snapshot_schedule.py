@@ -54,6 +54,18 @@ def due(schedule: SnapshotSchedule, names: Iterable[str], now: datetime) -> Sche
     return None
 
 
+def ends(kind: ScheduledKind, at: datetime) -> datetime:
+    """Return when the hour, day, week or month of a moment ends, in the zone of the moment; hours are those of UTC."""
+    if kind == "hourly":
+        return at.astimezone(UTC).replace(minute=0, second=0, microsecond=0) + timedelta(hours=1)
+    day = at.replace(hour=0, minute=0, second=0, microsecond=0)
+    if kind == "daily":
+        return day + timedelta(days=1)
+    if kind == "weekly":
+        return day + timedelta(days=7 - day.weekday())
+    return (day.replace(day=1) + timedelta(days=32)).replace(day=1)
+
+
 def shortest(schedule: SnapshotSchedule) -> ScheduledKind:
     """Return the kind of the shortest period that a schedule has."""
     return next(kind for kind, number in schedule.kept.items() if number)
@@ -78,7 +90,14 @@ def counts(listed: SnapshotList, now: datetime) -> SnapshotCounts:
             locked=before.locked + (row.lock is not None),
         )
     ordered = [row.removal for row in listed.snapshots if row.removal is not None]
-    return SnapshotCounts(at=stamp(now), shares=list(shares.values()), removals=ordered, problem=listed.problem)
+    return SnapshotCounts(
+        at=stamp(now),
+        shares=list(shares.values()),
+        removals=ordered,
+        tighter=listed.tighter,
+        floor=listed.floor,
+        problem=listed.problem,
+    )
 
 
 def stamp(now: datetime) -> str:

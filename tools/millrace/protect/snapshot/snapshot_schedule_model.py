@@ -6,6 +6,7 @@ from typing import Literal
 
 from pydantic import Field
 
+from millrace.protect.snapshot.retention_model import KeptFloor, Retention, TighterSchedule
 from millrace.protect.snapshot.snapshot_model import OrderedRemoval
 from millrace.serve.config.schedule import ScheduledKind, SnapshotSchedule
 from millrace.system.documents import Contract, Count
@@ -36,12 +37,16 @@ class SchedulePlan(Contract):
 
 
 class ScheduleChange(Contract):
-    """A schedule that is set, or that would be with --dry-run; `plan` is null where a schedule ends."""
+    """A schedule that is set, or that would be with --dry-run; `plan` is null where a schedule ends.
+
+    `tighter` is when it removes snapshots that the schedule before keeps; null where it removes none of them.
+    """
 
     schema_version: Literal[1] = 1
     share: str
     schedule: SnapshotSchedule | None
     plan: SchedulePlan | None
+    tighter: TighterSchedule | None = None
 
 
 class ScheduleTry(Contract):
@@ -103,13 +108,16 @@ class ShareSnapshots(Contract):
 class SnapshotCounts(Contract):
     """How many snapshots the shares have; checks and metrics read this, and do not open the pool.
 
-    `removals` are all that are ordered, also of former shares. `problem` is why that is not known.
+    `removals` are all that are ordered, also of former shares. `tighter` and `floor` are changes that wait, as in the
+    list of snapshots. `problem` is why that is not known.
     """
 
     schema_version: Literal[1] = 1
     at: str
     shares: list[ShareSnapshots]
     removals: list[OrderedRemoval] = Field(default_factory=list)
+    tighter: list[Retention] = Field(default_factory=list)
+    floor: KeptFloor | None = None
     problem: str | None = None
 
     def of(self, share: str) -> ShareSnapshots:

@@ -64,7 +64,7 @@ def upkeep_() -> None:
 
 
 def _changed(change: "ScheduleChange") -> Iterator[str]:
-    from millrace.system.text import duration, size
+    from millrace.system.text import duration, moment, size
 
     if change.schedule is None or change.plan is None:
         yield f"{change.share} has no schedule any more; its snapshots remain: millrace snapshot list"
@@ -78,6 +78,9 @@ def _changed(change: "ScheduleChange") -> Iterator[str]:
         "or remove until the oldest of them is removed"
     )
     yield f"the oldest are removed earlier where less than {plan.floor} % of the pool would be free"
+    if change.tighter is not None:
+        which = "1 snapshot" if change.tighter.removed == 1 else f"{change.tighter.removed} snapshots"
+        yield f"{which} beyond that remain until {moment(change.tighter.due)}, and are removed then"
     if plan.obstacle:
         yield f"refused: {plan.obstacle}"
 

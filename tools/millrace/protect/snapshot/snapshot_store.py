@@ -91,7 +91,9 @@ class SnapshotStore:
             )
             for row in self.rows(config, share)
         ]
-        return SnapshotList(snapshots=rows, problem=problem)
+        waiting = [each for each in record.retentions if each.tighter is not None and share in (None, each.share)]
+        floor = record.kept_floor if record.kept_floor is not None and record.kept_floor.raised is not None else None
+        return SnapshotList(snapshots=rows, tighter=waiting, floor=floor, problem=problem)
 
     def rows(self, config: Config, share: str | None) -> list[SnapshotRow]:
         """Return all snapshots, or those of one share, without removals and locks. OSError: they cannot be listed."""

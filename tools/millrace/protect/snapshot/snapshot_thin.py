@@ -10,7 +10,8 @@ import os
 from collections.abc import Callable, Sequence
 from datetime import datetime
 
-from millrace.protect.snapshot import snapshot_remove
+from millrace.protect.snapshot import kept_removals, snapshot_remove, snapshot_retention
+from millrace.protect.snapshot.kept_removals import RemovalClock
 from millrace.protect.snapshot.snapshot_model import SnapshotRow, kind_of
 from millrace.protect.snapshot.snapshot_schedule import KINDS, made_at, stamp
 from millrace.protect.snapshot.snapshot_schedule_model import FloorRemoval
@@ -57,13 +58,17 @@ def surplus(schedule: SnapshotSchedule, rows: Sequence[SnapshotRow], now: dateti
 
 
 def thin(share: str, server: ShareServer, now: datetime) -> list[str]:
-    """Remove what the schedule of a share keeps no longer; return the names. A share without a schedule keeps all."""
-    config = store.load()
+    """Remove what the schedule of a share keeps no longer; return the names. A share without a schedule keeps all.
+
+    Refused: the record of removals cannot be read.
+    """
+    config, snapshots = store.load(), SnapshotStore(server.pool.filesystem.mountpoint)
     desired = config.share(share)
     if desired is None or desired.snapshots is None:
         return []
-    rows = SnapshotStore(server.pool.filesystem.mountpoint).rows(config, share)
-    return [row.name for row in surplus(desired.snapshots, rows, now) if _remove(row, server)]
+    record = kept_removals.read(snapshots.mountpoint, RemovalClock())
+    schedule = snapshot_retention.kept(desired, desired.snapshots, record)
+    return [row.name for row in surplus(schedule, snapshots.rows(config, share), now) if _remove(row, server)]
 
 
 def hold_floor(

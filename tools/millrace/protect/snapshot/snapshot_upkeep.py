@@ -9,12 +9,12 @@ from collections.abc import Callable
 from contextlib import suppress
 from datetime import datetime
 
-from millrace.plan.policy import policy_in_force
 from millrace.protect.snapshot import (
     kept_removals,
     snapshot_counts,
     snapshot_job,
     snapshot_remove,
+    snapshot_retention,
     snapshot_thin,
 )
 from millrace.protect.snapshot.kept_removals import RemovalClock
@@ -150,7 +150,7 @@ def _make(
 
 def _require_free(mountpoint: str) -> None:
     # what is made below the floor would be removed again at once
-    floor = policy_in_force.in_force().snapshots.free
+    floor = snapshot_retention.floor(mountpoint)
     if not snapshot_thin.has_free(floor, mountpoint):
         raise Failed(
             f"less than {floor} % of the pool or of its inodes is free (policy: snapshots.free), and a full pool makes "
@@ -160,7 +160,7 @@ def _require_free(mountpoint: str) -> None:
 
 def _hold(server: ShareServer, now: datetime, most: int) -> tuple[int, list[str]]:
     """Hold the floor with `most` removals; return how many there were, and that in words."""
-    floor = policy_in_force.in_force().snapshots.free
+    floor = snapshot_retention.floor(server.pool.filesystem.mountpoint)
     before = _record().floor
     if before is not None and not ages.is_recent(before.at, NEWS, now):
         before = None

@@ -16,6 +16,7 @@ from millrace.system.printing import table
 from millrace.system.verb_group import VerbGroup
 
 if TYPE_CHECKING:
+    from millrace.protect.snapshot.retention_model import Retention
     from millrace.protect.snapshot.snapshot_model import (
         RestoreLine,
         SnapshotDirectory,
@@ -244,6 +245,7 @@ def _table(listed: "SnapshotList") -> list[str]:
     rows = [_cells(row) for row in listed.snapshots]
     lines: list[str] = [*table(("Snapshot", "Files", "Size", "As of"), rows)]
     lines += [line for row in listed.snapshots for line in _fate(row)]
+    lines += [line for each in listed.tighter for line in _tighter(each)]
     lines += [listed.problem] if listed.problem else []
     damaged = [row for row in listed.snapshots if row.problem]
     lines += [
@@ -265,6 +267,16 @@ def _fate(row: "SnapshotRow") -> Iterator[str]:
         yield (
             f"{place} will be removed at {moment(row.removal.due)}; {by} ordered it at {at}; to keep it: "
             f"{command('millrace snapshot keep', place)}"
+        )
+
+
+def _tighter(retention: "Retention") -> Iterator[str]:
+    from millrace.system.text import moment
+
+    if retention.tighter is not None:
+        yield (
+            f"{retention.share} keeps {retention.tighter.wanted.words} snapshots from {moment(retention.tighter.due)}, "
+            f"and {retention.kept.words} until then"
         )
 
 

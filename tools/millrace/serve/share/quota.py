@@ -152,6 +152,13 @@ def cap(project: int, most: int, mountpoint: str, run: Runner) -> None:
         raise Failed(complaint)
 
 
+def bound(project: int, share: Share, mountpoint: str, run: Runner) -> None:
+    """Limit a project as a share is limited. Failed: XFS refuses it."""
+    complaint = _attempt(run, [f"limit -p {_limits(share)} {project}"], mountpoint)[1]
+    if complaint:
+        raise Failed(complaint)
+
+
 def release(project: int, mountpoint: str, run: Runner) -> None:
     """Remove the limits of the tree of a removed share; its data remains and may still be moved.
 

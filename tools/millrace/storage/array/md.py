@@ -100,13 +100,14 @@ def assemble(
     devices: Sequence[str],
     force: bool = False,
     read_only: Callable[[], None] = lambda: None,
+    update: str | None = None,
 ) -> None:
     """Start an array from these members, also degraded. Failed: mdadm fails, with its reason.
 
     `force` starts one that was written when the power failed although it cannot be made consistent first. It is started
     read-only: mdadm then asks for a repair of a RAID6 that lacks one member (Assemble.c), which would compute again the
     parity that tells torn rows, and md drops what is asked of a read-only array. `read_only` is called then, before md
-    fills any member.
+    fills any member. `update` is what mdadm corrects in the superblocks before the start.
     """
     stop_inactive(system, record)
     mark = _mark(record)
@@ -121,6 +122,7 @@ def assemble(
             [
                 *("mdadm", "--assemble", array_path(record.array.name), "--run"),
                 *(["--force", "--readonly"] if force else []),
+                *([f"--update={update}"] if update else []),
                 *(f"--uuid={record.uuid}", f"--homehost={HOMEHOST}"),
                 *devices,
             ],

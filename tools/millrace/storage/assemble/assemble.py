@@ -12,6 +12,7 @@ from millrace.storage.array.superblock import Superblock, examine, updated
 from millrace.storage.assemble import (
     apart,
     external_device,
+    grown_legs,
     in_sync,
     passed_over,
     readd,
@@ -87,10 +88,11 @@ def _start_all(
         else:
             joined = _readd_returned(system, record) if readding else []
             report(f"{md.title(record.array)}: {'; '.join([outcome, *joined])}")
-    pool = in_sync.record(system, pool, report)
+    pool = in_sync.record(system, pool, report, growth=lambda waiting: grown_legs.began(system, pool, waiting))
     try:
         # before the file: what it lets start compares with this, and would try the same drives again
         standstill.record(system, pool)
+        grown_legs.go_on(system, pool)
     except OSError as error:
         report(f"cannot record which arrays do not run: {describe(error)}")
     finally:
@@ -200,13 +202,17 @@ def _without_removed(record: ArrayRecord, found: dict[str, MemberRecord]) -> dic
 
 
 def _start_over(system: System, record: ArrayRecord, pool: Pool) -> str:
-    legs = [one for one in pool.arrays if one.array.name in record.array.members]
-    down = [one.array.name for one in legs if (active := md.find(system, one.uuid)) is None or not active.running]
+    legs = [leg for leg in pool.arrays if leg.array.name in record.array.members]
+    down = [leg.array.name for leg in legs if (active := md.find(system, leg.uuid)) is None or not active.running]
     if down:
         raise Failed(f"{md.title(record.array)} cannot start without {', '.join(down)}")
-    md.assemble(system, record, [array_path(name) for name in record.array.members])
+    words = [f"started, {md.count(len(record.array.members), 0)}"]
+    if pool.growth is not None and pool.growth.array == record.array.name:
+        words.append(grown_legs.start(system, record, pool))
+    else:
+        md.assemble(system, record, [array_path(name) for name in record.array.members])
     md.ensure_link(system, record)
-    return f"started, {md.count(len(record.array.members), 0)}"
+    return "; ".join(words)
 
 
 def _force(system: System, record: ArrayRecord, present: dict[str, MemberRecord]) -> str:

@@ -20,7 +20,7 @@ from millrace.storage.assemble import separate_lives
 from millrace.storage.assemble.separate_lives import LeftMember
 from millrace.storage.record import apart_record, removal_record
 from millrace.storage.record.membership import absent, up_to_date
-from millrace.storage.record.model import ArrayRecord, DriveRecord, MemberRecord, Pool
+from millrace.storage.record.model import ArrayRecord, DriveRecord, MemberRecord, Pool, WaitingGrowth
 from millrace.storage.record.pool_file import known_pool, save_pool
 from millrace.system import paths
 from millrace.system.documents import Contract, read_model, write_model
@@ -64,12 +64,13 @@ def record(
     report: Report,
     drives: Callable[[list[DriveRecord]], list[DriveRecord]] | None = None,
     given_up: Mapping[str, str | None] | None = None,
+    growth: Callable[[WaitingGrowth | None], WaitingGrowth | None] | None = None,
 ) -> Pool:
     """Record the members that md has now; return the pool as it is recorded.
 
     An array that does not run keeps its record. `drives` returns the new record of the partitions from the old one.
-    `given_up` has arrays with the serial of a hot spare that they are to have no more. An OSError is reported and not
-    raised.
+    `given_up` has arrays with the serial of a hot spare that they are to have no more. `growth` returns what is left of
+    a growth. An OSError is reported and not raised.
     """
     with ExitStack() as stack:
         # an event of md has another process record them, maybe at the same time; where there is no room for the lock
@@ -77,14 +78,23 @@ def record(
         with suppress(OSError):
             stack.enter_context(held(paths.pool_lock()))
             pool = known_pool() or pool
-        return _record(system, pool, report, drives or (lambda before: before), given_up or {})
+        now = _Now(drives(pool.drives) if drives else pool.drives, growth(pool.growth) if growth else pool.growth)
+        return _record(system, pool, report, now, given_up or {})
+
+
+@dataclass(frozen=True)
+class _Now:
+    """What a change made of the partitions of the drives, and what is left of a growth."""
+
+    drives: list[DriveRecord]
+    growth: WaitingGrowth | None
 
 
 def _record(
     system: System,
     pool: Pool,
     report: Report,
-    drives: Callable[[list[DriveRecord]], list[DriveRecord]],
+    now: _Now,
     given_up: Mapping[str, str | None],
 ) -> Pool:
     arrays, in_sync = [], []
@@ -98,7 +108,7 @@ def _record(
             in_sync.append(last)
         present |= {member.serial for member in seen.present} if seen else set()
         filled[array.array.name] = seen.in_sync if seen else []
-    update = {"arrays": arrays, "drives": drives(pool.drives)}
+    update = {"arrays": arrays, "drives": now.drives, "growth": now.growth}
     changed = pool.model_copy(update={**update, "generation": pool.generation + 1})
     try:
         _write_now(InSync(arrays=in_sync))
@@ -109,7 +119,7 @@ def _record(
         apart_record.forget_newer(filled)
         apart_record.keep()
         _write(InSync(arrays=in_sync))
-        if update == {"arrays": pool.arrays, "drives": pool.drives}:
+        if update == {"arrays": pool.arrays, "drives": pool.drives, "growth": pool.growth}:
             # a file that was torn is written again
             save_pool(pool)
             return pool

@@ -5,15 +5,15 @@ from collections.abc import Iterator
 
 from millrace.storage.array import discard, md
 from millrace.storage.array.machine import Report, System
-from millrace.storage.assemble import in_sync
+from millrace.storage.assemble import grown_legs, in_sync
 from millrace.storage.change.change_steps import JoinStep, LeaveTask, RebuildTask, Task
-from millrace.storage.change.grow_steps import EnlargeTask, FilesystemTask, GrowTask, enlarged
+from millrace.storage.change.grow_steps import EnlargeTask, FilesystemTask, GrowTask, OverLegsTask, enlarged
 from millrace.storage.drive.attached import Drives
 from millrace.storage.provision.partition import PartitionStep
 from millrace.storage.record import removal_record
 from millrace.storage.record.change_journal import ChangeJournal
-from millrace.storage.record.drive_change import DrivePlan
-from millrace.storage.record.model import DriveRecord, PartitionRecord, Pool
+from millrace.storage.record.drive_change import DriveChange, DrivePlan
+from millrace.storage.record.model import DriveRecord, PartitionRecord, Pool, WaitingGrowth
 from millrace.storage.record.pool_file import load_pool
 from millrace.storage.record.step import carry_out
 
@@ -64,9 +64,11 @@ def _steps(
         yield LeaveTask(system, arrays[name], plan.old.serial if plan.old else "")
     if plan.grows:
         yield from _growing(system, drives, plan, pool)
-    yield _RecordTask(system, plan, drive, report)
+    if plan.second:
+        yield OverLegsTask(system, pool, arrays[plan.array or ""])
+    yield _RecordTask(system, journal.change, report)
     # after the record: a member that dies before XFS has grown is replaced by a partition of the new size
-    if plan.grows:
+    if plan.grows and not plan.legs:
         yield FilesystemTask(system, pool)
 
 
@@ -74,8 +76,9 @@ def _growing(system: System, drives: Drives, plan: DrivePlan, pool: Pool) -> Ite
     records = {record.serial: record for record in pool.drives}
     for grown in plan.grows:
         yield EnlargeTask(system, drives, records[grown.serial], grown)
-    array = next(record for record in pool.arrays if record.array.name == plan.array)
-    yield GrowTask(system, array, min(grown.before for grown in plan.grows))
+    before, size = (min(sizes) for sizes in zip(*((one.before, one.size) for one in plan.grows), strict=True))
+    for array in (record for record in pool.arrays if record.array.name in plan.growing):
+        yield GrowTask(system, array, before, size - grown_legs.RESERVE if plan.legs else None)
 
 
 class _RecordTask:
@@ -84,12 +87,17 @@ class _RecordTask:
     name = "record"
     title = "pool.json"
 
-    def __init__(self, system: System, plan: DrivePlan, new: DriveRecord | None, report: Report) -> None:
+    def __init__(self, system: System, change: DriveChange, report: Report) -> None:
+        plan, new = change.plan, change.drive
         self._system = system
         self._old = plan.old.serial if plan.old else None
         self._fewer_spares = plan.fewer_spares
         self._new = new
         self._sizes = {grown.serial: grown.size for grown in plan.grows}
+        self._growth = (
+            WaitingGrowth(array=plan.array, gain=plan.gain, by=change.by) if plan.legs and plan.array else None
+        )
+        self._grows = plan.verb == "grow"
         self._report = report
 
     def perform(self) -> str:
@@ -99,7 +107,12 @@ class _RecordTask:
             # before the lock is free: udev asks to re-add what has just left
             removal_record.add(self._old, self._system.now())
         pool = in_sync.record(
-            self._system, load_pool(), self._report, self._drives, {name: self._old for name in self._fewer_spares}
+            self._system,
+            load_pool(),
+            self._report,
+            self._drives,
+            {name: self._old for name in self._fewer_spares},
+            lambda before: self._growth if self._grows else before,
         )
         return f"generation {pool.generation}"
 

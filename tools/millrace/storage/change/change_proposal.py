@@ -9,7 +9,7 @@ from millrace.plan.audit import differences
 from millrace.plan.model import Role
 from millrace.storage.array.machine import Report, System, settle
 from millrace.storage.array.member_state import arrays_now
-from millrace.storage.assemble import unclean
+from millrace.storage.assemble import grown_legs, unclean
 from millrace.storage.change.carry_out import carry_out_change
 from millrace.storage.change.change_steps import LostDrive
 from millrace.storage.change.change_text import steps_in_words
@@ -62,7 +62,7 @@ def confirm(system: System, proposal: DriveProposal, digest: str, by: str) -> Dr
             f"{wanted} is not the hash of this change, which is {proposal.sha256}: the drives have changed; "
             "read it again with --dry-run. Nothing was written"
         )
-    for array in (*(join.array for join in proposal.plan.joins), proposal.plan.array):
+    for array in (*(join.array for join in proposal.plan.joins), *proposal.plan.growing):
         if array and unclean.holds(array):
             raise Refused(
                 f"array {array}: no member is added before its parity was checked for torn rows; wait for the end "
@@ -139,9 +139,15 @@ def examined(system: System) -> Inventory:
 def server_with(system: System, inventory: Inventory) -> PoolServer:
     """Return the pool with these drives as a change finds it. Refused: there is no pool."""
     pool = load_pool()
-    bays = {one.serial: one.bay for one in drive_history.load().drives if one.bay}
+    bays = {drive.serial: drive.bay for drive in drive_history.load().drives if drive.bay}
     return PoolServer(
-        pool, arrays_now(system, pool), inventory.drives, bays, apart_record.recorded(), removal_record.load()
+        pool,
+        arrays_now(system, pool),
+        inventory.drives,
+        bays,
+        apart_record.recorded(),
+        removal_record.load(),
+        grown_legs.unused(system, pool),
     )
 
 

@@ -21,7 +21,7 @@ def proposal_lines(proposal: DriveProposal) -> Iterator[str]:
         rows.append(("Old drive" if plan.new else "Drive", _about(plan.old)))
     if plan.new:
         rows.append(("New drive", f"{_about(plan.new)}; it is blank, and is written"))
-    if plan.grows:
+    if plan.verb == "grow":
         rows.append(("Gain", f"{size(plan.gain)} of usable capacity, less what XFS needs"))
     rows += [(f"Step {number}", step) for number, step in enumerate(proposal.steps, start=1)]
     rows += [("Differs", difference) for difference in proposal.differences]
@@ -31,7 +31,7 @@ def proposal_lines(proposal: DriveProposal) -> Iterator[str]:
 def steps_in_words(plan: DrivePlan) -> list[str]:
     """Return what a change does, a sentence for each step."""
     steps = []
-    if plan.grows:
+    if plan.verb == "grow":
         return _growing(plan)
     if plan.new:
         parts = ", ".join(f"{partition.label} {binary(partition.size)}" for partition in plan.partitions)
@@ -57,11 +57,14 @@ def _growing(plan: DrivePlan) -> list[str]:
         f"Enlarge {grown.label} of {named(grown.serial, grown.bay)}: {binary(grown.before)} to {binary(grown.size)}."
         for grown in plan.grows
     ]
-    return [
-        *enlarged,
-        f"Array {plan.array}: use all of its members; md synchronises the new part in the background.",
-        "Grow the file system, which stays mounted and served.",
+    arrays = [
+        f"Array {name}: use all of its members; md synchronises the new part in the background."
+        for name in plan.growing
     ]
+    # md cannot enlarge a RAID0 that runs
+    start = [f"Array {plan.array}: use its larger legs from the next restart of the server on."] if plan.legs else []
+    grow = f"{'After that grow' if plan.legs else 'Grow'} the file system, which stays mounted and served."
+    return [*enlarged, *arrays, *start, grow]
 
 
 def _is_same(plan: DrivePlan) -> bool:
@@ -72,7 +75,9 @@ def _is_same(plan: DrivePlan) -> bool:
 def result(change: DriveChange) -> str:
     """Return how a change ended that was done."""
     plan = change.plan
-    if plan.grows:
+    if plan.legs:
+        return f"the legs have grown; the pool has {size(plan.gain)} more after the next restart: systemctl reboot"
+    if plan.verb == "grow":
         return f"the pool has {size(plan.gain)} more"
     if plan.old and plan.new and _is_same(plan):
         return f"{named(plan.new.serial, plan.new.bay)} has its place again"

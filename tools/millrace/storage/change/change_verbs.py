@@ -79,8 +79,9 @@ def remove(serial: str, yes: bool, digest: str | None, dry_run: bool, show: Outp
 def grow(yes: bool, digest: str | None, dry_run: bool, show: Output) -> None:
     """Grow the pool, after each of its drives was replaced by a larger one.
 
-    Partitions, array and file system are enlarged while they are in use. --dry-run shows the gain. A RAID50 or RAID60
-    cannot grow: md enlarges no RAID0. An interrupted growth goes on at the next boot.
+    Partitions, array and file system are enlarged while they are in use. --dry-run shows the gain. The legs of a
+    RAID50 or RAID60 grow at once, and the pool uses them after the next restart. An interrupted growth goes on at the
+    next boot.
     """
     from millrace.storage.change.plan_grow import growth
 

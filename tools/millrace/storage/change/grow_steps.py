@@ -7,6 +7,7 @@ from millrace.plan.labels import array_path
 from millrace.storage.array import md
 from millrace.storage.array.machine import System, settle
 from millrace.storage.array.member_state import array_now
+from millrace.storage.assemble import grown_legs
 from millrace.storage.drive.attached import Drives
 from millrace.storage.provision.partition import PartitionStep
 from millrace.storage.record.drive_change import GrownPartition
@@ -14,7 +15,7 @@ from millrace.storage.record.model import ArrayRecord, DriveRecord, Pool
 from millrace.system.errors import Failed
 from millrace.system.mounts import mounted
 from millrace.system.run import must
-from millrace.system.text import binary
+from millrace.system.text import KIB, binary
 from millrace.system.wait import wait_until
 
 POLL = 2.0
@@ -59,10 +60,11 @@ class EnlargeTask:
 
 
 class GrowTask:
-    """Lets md use the room of all members; the new part is synchronised in the background."""
+    """Lets md use the room of all members, or `size` bytes of each; the new part is synchronised in the background."""
 
-    def __init__(self, system: System, record: ArrayRecord, before: int) -> None:
+    def __init__(self, system: System, record: ArrayRecord, before: int, size: int | None = None) -> None:
         self._system, self._record, self._before = system, record, before
+        self._wanted = f"--size={size // KIB}" if size is not None else "--size=max"
         self.name = f"grow {record.array.name}"
         self.title = md.title(record.array)
 
@@ -76,7 +78,7 @@ class GrowTask:
             if now is None or now.lacking:
                 raise Failed(f"{self.title} is degraded and is not enlarged; replace the missing member first")
             # the bitmap is resized by md, which keeps its place and takes larger chunks where that is too small
-            must(self._system.attempt, ["mdadm", "--grow", array_path(self._record.array.name), "--size=max"])
+            must(self._system.attempt, ["mdadm", "--grow", array_path(self._record.array.name), self._wanted])
         if self._size() <= self._least:
             raise Failed(f"{self.title} stays as it was; see `journalctl -k` for the reason")
         return f"{binary(self._size())}"
@@ -107,3 +109,22 @@ class FilesystemTask:
             raise Failed(f"{self._point} is not mounted; see `systemctl status srv-pool.mount`")
         must(self._system.attempt, ["xfs_growfs", "-d", self._point])
         return "uses the larger array"
+
+
+class OverLegsTask(FilesystemTask):
+    """Lets XFS use a RAID0 that was started with its larger legs."""
+
+    def __init__(self, system: System, pool: Pool, record: ArrayRecord) -> None:
+        super().__init__(system, pool)
+        self._pool, self._record = pool, record
+
+    def perform(self) -> str:
+        """Grow the file system. Failed: as for other arrays, or the RAID0 does not use all of each leg.
+
+        What XFS has in a part that only some of the legs have would move with the next start.
+        """
+        if not grown_legs.in_use(self._system, self._record, self._pool):
+            raise Failed(
+                f"{md.title(self._record.array)} does not use its larger legs; restart the server: systemctl reboot"
+            )
+        return super().perform()

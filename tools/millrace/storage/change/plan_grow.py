@@ -7,16 +7,19 @@ from millrace.inventory.model import Drive
 from millrace.plan.model import Role
 from millrace.plan.sizes import TABLE_END, partition_size
 from millrace.storage.array import md
+from millrace.storage.assemble import grown_legs
 from millrace.storage.change.candidates import named, place
 from millrace.storage.change.plan_replace import PoolServer
 from millrace.storage.record.drive_change import DrivePlan, GrownPartition
-from millrace.storage.record.model import ArrayRecord, DriveRecord, MemberRecord, PartitionRecord
+from millrace.storage.record.model import ArrayRecord, DriveRecord, MemberRecord, PartitionRecord, WaitingGrowth
 from millrace.system.command import command
 from millrace.system.errors import Refused
 from millrace.system.text import MIB, size
 
 SMALLEST_GAIN = 256 * MIB
 """Bytes of each drive: more than md keeps in front of the data, so that the result can be told from what was before."""
+SMALLEST_GAIN_OF_LEGS = 512 * MIB
+"""Bytes of each drive: so that legs that have grown can be told from what a RAID0 leaves of each."""
 
 
 def growth(server: PoolServer) -> DrivePlan:
@@ -24,17 +27,22 @@ def growth(server: PoolServer) -> DrivePlan:
 
     Refused: the layout cannot grow, the pool is degraded or lacks a drive, or a drive has no more room.
     """
-    record = _data_array(server)
-    drives = [(member, _drive(server, member)) for member in _in_sync(server, record)]
+    top = _top_array(server)
+    if server.pool.growth is not None:
+        return _second_part(server.pool.growth)
+    records = _arrays(server, top)
+    drives = [(member, _drive(server, member)) for record in records for member in _in_sync(server, record)]
     old = {_data(_record(server, member)).size for member, _ in drives}
     room = {drive.serial: _room(_record(server, member), drive) for member, drive in drives}
     new, before = min(room.values()), min(old)
-    if new - max(old) < SMALLEST_GAIN:
-        small = [
-            named(drive.serial, place(drive)) for _, drive in drives if room[drive.serial] - before < SMALLEST_GAIN
-        ]
+    reserve = grown_legs.RESERVE if top.array.over_arrays else 0
+    least = SMALLEST_GAIN_OF_LEGS if top.array.over_arrays else SMALLEST_GAIN
+    if new - max(old) < least and server.unused:
+        return _grown_already(top, server.unused)
+    if new - max(old) < least:
+        small = [named(drive.serial, place(drive)) for _, drive in drives if room[drive.serial] - before < least]
         larger = " or ".join(small[:1]) if len(small) == 1 else f"{len(small)} drives ({', '.join(small)})"
-        serial = next(drive.serial for _, drive in drives if room[drive.serial] - before < SMALLEST_GAIN)
+        serial = next(drive.serial for _, drive in drives if room[drive.serial] - before < least)
         raise Refused(
             f"{larger} cannot give more than the {size(before)} that the pool uses of each drive; replace each by a "
             f"larger one first: {command('millrace drive replace', serial)}"
@@ -56,22 +64,49 @@ def growth(server: PoolServer) -> DrivePlan:
         partitions=[],
         leaves=[],
         grows=grown,
-        array=record.array.name,
-        gain=(new - before) * record.array.data_members,
+        array=top.array.name,
+        gain=(new - before - reserve) * sum(record.array.data_members for record in records),
+        legs=[*top.array.members] if top.array.over_arrays else [],
     )
 
 
-def _data_array(server: PoolServer) -> ArrayRecord:
-    """The one array that the file system lies on."""
+def _grown_already(top: ArrayRecord, gain: int) -> DrivePlan:
+    """What is left where the legs have grown, and nobody knows it any more."""
+    return DrivePlan(
+        verb="grow",
+        old=None,
+        new=None,
+        partitions=[],
+        leaves=[],
+        array=top.array.name,
+        gain=gain,
+        legs=top.array.members,
+    )
+
+
+def _second_part(waiting: WaitingGrowth) -> DrivePlan:
+    """What is left after the legs have grown."""
+    if waiting.started:
+        return grown_legs.file_system(waiting)
+    raise Refused(
+        f"the legs have grown already, and the pool uses {size(waiting.gain)} more after the next restart of the "
+        "server: systemctl reboot"
+    )
+
+
+def _top_array(server: PoolServer) -> ArrayRecord:
+    """The array that the file system lies on."""
     if server.pool.backend != "md":
         raise Refused("the pool lies on an external device: enlarge that, and see the manual of external backends")
     data = [record for record in server.pool.arrays if record.array.role is Role.DATA]
-    if len(data) > 1 or data[0].array.over_arrays:
-        raise Refused(
-            f"the pool is a RAID0 over {len(data) - 1} legs, which md cannot enlarge in place (kernel 7.2: no "
-            "resize of a RAID0); copy the data elsewhere, destroy the pool and build it again: millrace pool destroy"
-        )
-    return data[0]
+    return next((record for record in data if record.array.over_arrays), data[0])
+
+
+def _arrays(server: PoolServer, top: ArrayRecord) -> list[ArrayRecord]:
+    """The arrays that lie on drives: the legs of a RAID0, else the array itself."""
+    if not top.array.over_arrays:
+        return [top]
+    return [record for record in server.pool.arrays if record.array.name in top.array.members]
 
 
 def _in_sync(server: PoolServer, record: ArrayRecord) -> Sequence[MemberRecord]:

@@ -22,6 +22,7 @@ class PoolServer:
     """A pool, its arrays of partitions that run, the drives of a fresh inventory, the last bay of each drive.
 
     `apart` and `removed` are serials of members that ran without their array, and of those that were taken out.
+    `unused` are bytes of larger legs that the array over them does not use.
     """
 
     pool: Pool
@@ -30,6 +31,7 @@ class PoolServer:
     bays: Mapping[str, str]
     apart: Collection[str] = ()
     removed: Collection[str] = ()
+    unused: int = 0
 
     def present(self, serial: str) -> Drive | None:
         """Return the drive with this serial number, None if it is missing. Refused: several drives have it."""

@@ -130,9 +130,10 @@ def step_names(plan: DrivePlan) -> list[str]:
         *(f"rebuild {name}" for name in joined),
         *(f"leave {name}" for name in plan.leaves),
         *(f"enlarge {partition.serial}" for partition in plan.grows),
-        *([f"grow {plan.array}"] if plan.grows else []),
+        *(f"grow {name}" for name in plan.growing),
+        *(["filesystem"] if plan.second else []),
         "record",
-        *(["filesystem"] if plan.grows else []),
+        *(["filesystem"] if plan.grows and not plan.legs else []),
     ]
 
 

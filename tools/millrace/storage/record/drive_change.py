@@ -57,7 +57,8 @@ class DrivePlan(Contract):
     """What a change writes. `partitions` are those of `new`, in the order in which they lie on it.
 
     `leaves` are the arrays that `old` is removed from at the end, `fewer_spares` those of them that have one hot spare
-    less from then on. `grows` are partitions that are enlarged, for `array`, which then has `gain` bytes more.
+    less from then on. `grows` are partitions that are enlarged, for `array`, which then has `gain` bytes more. `legs`:
+    it lies over these, which grow first; it uses them after the next start, by a second change with neither.
     """
 
     verb: ChangeVerb
@@ -69,6 +70,19 @@ class DrivePlan(Contract):
     grows: list[GrownPartition] = Field(default_factory=list)
     array: str | None = None
     gain: int = 0
+    legs: list[str] = Field(default_factory=list)
+
+    @property
+    def growing(self) -> list[str]:
+        """The arrays that md enlarges."""
+        if not self.grows:
+            return []
+        return self.legs or ([self.array] if self.array else [])
+
+    @property
+    def second(self) -> bool:
+        """Whether it is the second part of a growth of legs, after a start of the arrays."""
+        return self.verb == "grow" and not self.grows and not self.legs
 
     @property
     def joins(self) -> list[NewPartition]:
@@ -78,9 +92,9 @@ class DrivePlan(Contract):
     def digest(self) -> str:
         """Return the sha256 over the canonical JSON, without the bays: a drive is known by its serial number."""
         content = self.model_dump(mode="json", exclude={"old": {"bay"}, "new": {"bay"}, "grows": {"__all__": {"bay"}}})
-        if not self.grows:
-            # a change that was confirmed before there was growth is the same change
-            content = {key: value for key, value in content.items() if key not in ("grows", "array", "gain")}
+        # a change that was confirmed before there was growth, or growth of legs, is the same change
+        unknown = () if self.verb == "grow" else ("grows", "array", "gain")
+        content = {key: value for key, value in content.items() if key not in unknown and (key != "legs" or self.legs)}
         return hashlib.sha256(json.dumps(content, sort_keys=True, separators=(",", ":")).encode()).hexdigest()
 
 

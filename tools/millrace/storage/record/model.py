@@ -70,12 +70,24 @@ class ArrayRecord(Contract):
     spares: list[MemberRecord] = Field(default_factory=list)
 
 
+class WaitingGrowth(Contract):
+    """Legs that have grown, and the RAID0 `array` over them, which uses them after the next start of the arrays.
+
+    The pool gains `gain` bytes. `by` is a user name. `started`: the array uses them, and the file system has to grow.
+    """
+
+    array: str
+    gain: int
+    by: str
+    started: bool = False
+
+
 class Pool(Contract):
     """The pool that exists (`/var/lib/millrace/pool.json`).
 
     Members and spares of its arrays are those of now; `generation` counts how often they changed. `drives` has
     the partitions that were made, a replacement's in the place of those of the drive that it replaced. Each array's
-    `array` stays as the pool was made.
+    `array` stays as the pool was made. `growth`: what is left of a growth of its legs.
 
     With `backend` external there are no arrays: the file system lies on the partition of role data, its log on that of
     role log where there is one, and the partitions are known by their GUIDs on whatever server they appear.
@@ -90,6 +102,7 @@ class Pool(Contract):
     arrays: list[ArrayRecord]
     filesystem: Filesystem
     filesystem_uuid: str
+    growth: WaitingGrowth | None = None
 
 
 class StepRecord(Contract):

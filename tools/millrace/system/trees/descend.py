@@ -99,10 +99,15 @@ def _next(waiting: list[tuple[Place, list[str]]]) -> Place:
     return Place(place, name)
 
 
-def entries(directory: int) -> Iterator[tuple[str, os.stat_result]]:
-    """Yield what an open directory holds, with its state; what a client removes meanwhile is skipped."""
-    with os.scandir(directory) as found:
-        for entry in found:
+def entries(directory: int, chosen: Callable[[str], bool] | None = None) -> Iterator[tuple[str, os.stat_result]]:
+    """Yield what an open directory holds, with its state; what a client removes meanwhile is skipped.
+
+    `chosen` says which names count; without it, all.
+    """
+    with os.scandir(directory) as listed:
+        for entry in listed:
+            if chosen is not None and not chosen(entry.name):
+                continue
             try:
                 yield entry.name, entry.stat(follow_symlinks=False)
             except FileNotFoundError:

@@ -21,7 +21,7 @@ from millrace.storage.scrub.scrub_status import RETIRE
 from millrace.system import sysfs
 from millrace.system.command import command
 from millrace.system.names import several
-from millrace.system.text import pace
+from millrace.system.text import pace, size
 
 NAME = "arrays"
 
@@ -58,8 +58,21 @@ def _array(host: Host, record: ArrayRecord, now: LiveArray) -> list[HealthFindin
         return [_finding(now, Level.FAIL, f"{title} is read-only.", todo)]
     # raid0 has no redundancy to lose: the kernel has no such files for it.
     if now.level == "raid0":
-        return [_finding(now, Level.OK, f"{title} is running.")]
+        return [_finding(now, Level.OK, f"{title} is running."), *_growth(host, now)]
     return [_redundant(host, record, now, int(_read(md, "degraded"))), *_bad_blocks(host, now), *_mismatch(now, md)]
+
+
+def _growth(host: Host, now: LiveArray) -> list[HealthFinding]:
+    """What a growth of its legs waits for; the drives were bought to be used."""
+    waiting = host.pool.growth if host.pool else None
+    if waiting is None or waiting.array != now.name:
+        return []
+    gain = size(waiting.gain)
+    if waiting.started:
+        sentence = f"{_title(now)} has grown, and the file system does not use {gain} of it yet."
+        return [_finding(now, Level.WARN, sentence, "Grow it: millrace pool grow", "growth")]
+    sentence = f"{_title(now)}: its legs have grown, and {gain} of them are used after the next restart."
+    return [_finding(now, Level.WARN, sentence, "Restart the server: systemctl reboot", "growth")]
 
 
 def _absent(host: Host, record: ArrayRecord, now: LiveArray) -> HealthFinding:

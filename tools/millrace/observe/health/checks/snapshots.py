@@ -1,16 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Are scheduled snapshots made in time, is there room for them, and are any to be removed?
+"""Do the schedules of snapshots run, is there room for them, and are any snapshots to be removed?
 
-Read from records: no check opens the pool.
+Whether a share's snapshots are late or failed is seen by the check `protection`. Read from records: no check opens the
+pool.
 """
 
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from itertools import pairwise
 
 from millrace.observe.health.host import Host
 from millrace.observe.health.model import HealthFinding, Level
-from millrace.protect.snapshot.snapshot_schedule import PERIODS, counts_as, shortest
+from millrace.protect.snapshot.snapshot_schedule import PERIODS, shortest
 from millrace.protect.snapshot.snapshot_schedule_model import (
     COUNTS,
     NEWS,
@@ -19,24 +21,23 @@ from millrace.protect.snapshot.snapshot_schedule_model import (
     ScheduleTry,
     SnapshotCounts,
 )
-from millrace.serve.config import history, store
+from millrace.serve.config import files, history, store
 from millrace.serve.config.history import RecordedChange
 from millrace.serve.config.model import Config
-from millrace.serve.config.schedule import ScheduledKind, SnapshotSchedule
+from millrace.serve.config.schedule import SnapshotSchedule
 from millrace.system import ages
 from millrace.system.command import command
 from millrace.system.text import duration, moment, one_line
 
 NAME = "snapshots"
 
-LATE = 2
-"""A snapshot that was not made for so many of its periods was missed."""
 UNIT = "millrace-cleanup@schedule.service"
 SILENT = timedelta(hours=1)
 """The timer starts the unit every quarter of an hour; after a boot it may take so long, too."""
 LOST = timedelta(days=7)
 """For so long after its last snapshot a schedule that no longer exists is reported."""
-SCHEDULES = "millrace snapshot schedules"
+SWITCH = "previous_versions"
+"""The words of a change of this switch have its name."""
 SET = "snapshot schedule "
 """The words of a change that sets or ends a schedule begin so."""
 
@@ -49,25 +50,19 @@ def check(host: Host) -> list[HealthFinding]:
     now, record, held = datetime.now(UTC), RECORD.get(), COUNTS.get()
     shares = [(share.name, share.snapshots) for share in config.shares if share.snapshots is not None]
     # snapshots of a schedule that ended are removed for free space, too
-    findings = [*_ordered(held), *_lost(config, held, now), *_floor(record, now)]
+    findings = [*_ordered(held), *_tighter(held), *_lost(config, held, now), *_shown(config, now), *_floor(record, now)]
     if not shares:
         return findings
     if host.uptime > SILENT.total_seconds():
         findings += _silent(host, record, now)
     for share, schedule in shares:
-        last = record.last(share) if record is not None else None
-        if last is not None and last.problem is not None:
-            findings.append(_failed(share, last, last.problem))
-            continue
-        findings += _slow(share, schedule, last)
-        if held is not None and host.uptime > SILENT.total_seconds():
-            findings += _late(share, schedule, held, now)
+        findings += _slow(share, schedule, record.last(share) if record is not None else None)
     if findings:
         return findings
     what = "1 share has" if len(shares) == 1 else f"{len(shares)} shares have"
     locked = sum(each.locked for each in held.shares) if held is not None else 0
     also = f" {locked} snapshot{'s are' if locked > 1 else ' is'} locked." if locked else ""
-    sentence = f"{what} scheduled snapshots, none of which is late.{also}"
+    sentence = f"{what} scheduled snapshots, and the schedules run.{also}"
     return [HealthFinding(check=NAME, level=Level.OK, sentence=sentence)]
 
 
@@ -88,6 +83,35 @@ def _ordered(held: SnapshotCounts | None) -> list[HealthFinding]:
     return findings
 
 
+def _tighter(held: SnapshotCounts | None) -> list[HealthFinding]:
+    """Schedules and a floor of free space that are to remove what those before keep."""
+    findings = []
+    for each in held.tighter if held is not None else ():
+        if (tighter := each.tighter) is None:
+            continue
+        what = "1 snapshot" if tighter.removed == 1 else f"up to {tighter.removed} snapshots"
+        sentence = (
+            f"The schedule of share {each.share} keeps {tighter.wanted.words} snapshots from {moment(tighter.due)}, "
+            f"and removes {what} then: {one_line(tighter.by)} changed it at {moment(tighter.at)}."
+        )
+        todo = f"To keep them: {_schedule_again(each.share, each.kept)}"
+        findings.append(_warning("tighter", each.share, sentence, todo))
+    floor = held.floor if held is not None else None
+    if floor is not None and floor.raised is not None:
+        sentence = (
+            f"The floor of free space rises from {floor.percent} % to {floor.raised.percent} % at "
+            f"{moment(floor.raised.due)}; the oldest scheduled snapshots below it are removed then."
+        )
+        todo = f"To keep them: millrace policy set snapshots.free={floor.percent}"
+        findings.append(_warning("higher-floor", "", sentence, todo))
+    return findings
+
+
+def _schedule_again(share: str, schedule: SnapshotSchedule) -> str:
+    options = [f"--{kind} {number}" for kind, number in schedule.kept.items() if number]
+    return command("millrace snapshot schedule", share, options=[*options, *["--large"] * schedule.large])
+
+
 def _silent(host: Host, record: ScheduleRecord | None, now: datetime) -> list[HealthFinding]:
     age = ages.age(record.checked, now) if record is not None else None
     if (age is not None and age <= SILENT) or host.active_state(UNIT) in ("active", "activating"):
@@ -95,12 +119,6 @@ def _silent(host: Host, record: ScheduleRecord | None, now: datetime) -> list[He
     since = f"since {moment(record.checked)}" if record is not None and age is not None else "since the boot"
     sentence = f"No snapshot was made by a schedule {since}: {UNIT} did not run."
     return [_warning("stopped", "", sentence, f"systemctl status millrace-upkeep@snapshot.timer {UNIT}")]
-
-
-def _failed(share: str, last: ScheduleTry, problem: str) -> HealthFinding:
-    sentence = f"Share {share} has no {last.kind} snapshot of {moment(last.at)}: {problem.rstrip('.')}."
-    todo = f"It is tried again every 15 minutes; now: {command('millrace snapshot create', share)}"
-    return _warning("failed", share, sentence, todo)
 
 
 def _slow(share: str, schedule: SnapshotSchedule, last: ScheduleTry | None) -> list[HealthFinding]:
@@ -111,27 +129,6 @@ def _slow(share: str, schedule: SnapshotSchedule, last: ScheduleTry | None) -> l
     sentence = f"The last snapshot of share {share} took {took}, which is longer than the period of {kind} snapshots."
     less = command("millrace snapshot schedule", share, options=[f"--{kind} 0"])
     return [_warning("slow", share, sentence, f"Keep those of a longer period only: {less}")]
-
-
-def _late(share: str, schedule: SnapshotSchedule, held: SnapshotCounts, now: datetime) -> list[HealthFinding]:
-    missed = [kind for kind, number in schedule.kept.items() if number and _is_late(share, kind, held, now)]
-    if not missed:
-        return []
-    sentence = f"Share {share} has no {missed[0]} snapshot of the last {duration(LATE * _seconds(missed[0]))}."
-    return [_warning("late", share, sentence, f"See what keeps it from that: {SCHEDULES}; millrace job show snapshot")]
-
-
-def _is_late(share: str, kind: ScheduledKind, held: SnapshotCounts, now: datetime) -> bool:
-    newest = held.of(share).newest
-    found = [ages.age(newest[each], now) for each in counts_as(kind) if each in newest]
-    known = [age for age in found if age is not None]
-    # before the first one there is nothing to be late; that the upkeep does not run is said once
-    return bool(known) and min(known).total_seconds() > LATE * _seconds(kind)
-
-
-def _seconds(kind: ScheduledKind) -> float:
-    # a month has up to 31 days
-    return PERIODS[kind].total_seconds() + (3 * 86400 if kind == "monthly" else 0)
 
 
 def _lost(config: Config, held: SnapshotCounts | None, now: datetime) -> list[HealthFinding]:
@@ -154,12 +151,53 @@ def _dropped(share: str, changes: Sequence[RecordedChange]) -> list[HealthFindin
         if change.what.startswith(SET):
             return []
         sentence = f"Share {share} lost its schedule of snapshots in a change of {moment(change.when)}."
-        options = [f"--{kind} {number}" for kind, number in known.snapshots.kept.items() if number]
-        again = command("millrace snapshot schedule", share, options=[*options, *["--large"] * known.snapshots.large])
+        again = _schedule_again(share, known.snapshots)
         return [
             _warning("lost", share, sentence, f"Earlier versions of Millrace drop schedules; set it again: {again}")
         ]
     return []
+
+
+def _shown(config: Config, now: datetime) -> list[HealthFinding]:
+    """Previous versions that SMB clients see since a version that does not know their switch changed something."""
+    try:
+        changed = ages.when(files.config_file().stat().st_mtime)
+    except OSError:
+        return []
+    # old changes are no news, and nearly no server hides previous versions: its history is not parsed at each check
+    if not ages.is_recent(changed, LOST, now) or not any(map(_hides, files.history_numbers())):
+        return []
+    findings = []
+    changes = history.changes(config.serial)
+    for share in config.shares:
+        change = None if _is_hidden(config, share.name) else _shown_by(share.name, changes)
+        if change is not None and not change.what.startswith("config ") and SWITCH not in change.what:
+            sentence = f"SMB clients see the snapshots of share {share.name} since a change of {moment(change.when)}."
+            again = command("millrace share set", share.name, options=["--no-previous-versions"])
+            todo = f"Earlier versions of Millrace drop --no-previous-versions; set it again: {again}"
+            findings.append(_warning("shown", share.name, sentence, todo))
+    return findings
+
+
+def _shown_by(share: str, changes: Sequence[RecordedChange]) -> RecordedChange | None:
+    """The last change that showed the previous versions of a share to SMB clients again."""
+    shown = (
+        change
+        for change, before in pairwise(changes)
+        if _is_hidden(before.config, share) and not _is_hidden(change.config, share)
+    )
+    return next(shown, None)
+
+
+def _is_hidden(config: Config, share: str) -> bool:
+    known = config.share(share)
+    return known is not None and not known.smb.previous_versions
+
+
+def _hides(change: int) -> bool:
+    with suppress(OSError):
+        return b'"previous_versions": false' in files.history_file(change).read_bytes()
+    return False
 
 
 def _floor(record: ScheduleRecord | None, now: datetime) -> list[HealthFinding]:

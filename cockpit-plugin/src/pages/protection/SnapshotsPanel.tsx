@@ -2,36 +2,21 @@
 /** The snapshots of a share: how exact each is, made now or by a schedule, and removed. The work is a job of the server. */
 import { useEffect, useRef, useState, type JSX } from "react";
 import { Alert } from "@patternfly/react-core/dist/esm/components/Alert/index.js";
-import { Form } from "@patternfly/react-core/dist/esm/components/Form/index.js";
-import type { ScheduleChange, Share, SnapshotRow, SnapshotSchedule } from "../../types/millrace";
+import type { Share, SnapshotRow, SnapshotSchedule } from "../../types/millrace";
 import { AdminButton } from "../../components/AdminButton";
-import { ConfirmDialog } from "../../components/ConfirmDialog";
 import { DataTable, type Column } from "../../components/DataTable";
-import { TextField } from "../../components/Field";
 import { JobView } from "../../components/JobView";
 import { Panel } from "../../components/Panel";
 import { ErrorAlert, Loaded, NoAdmin } from "../../components/States";
-import { bytes, duration, moment, number, UNKNOWN } from "../../lib/format";
+import { moment, number, UNKNOWN } from "../../lib/format";
 import { useChange, useVerb } from "../../lib/hooks";
 import { _, format, ngettext } from "../../lib/i18n";
 import { useJob } from "../../lib/jobs";
 import { follow, type CliError } from "../../lib/millrace";
-import { useAdmin } from "../../lib/permission";
-import { CHANGE_SECONDS } from "../../lib/seconds";
+import { useMay } from "../../lib/permission";
+import { LockSnapshot, RemoveSnapshot, ScheduleDialog } from "./snapshot-dialogs";
 import { SnapshotFiles } from "./SnapshotFiles";
-
-const KINDS = ["hourly", "daily", "weekly", "monthly"] as const;
-type Kind = (typeof KINDS)[number];
-
-function kindWord(kind: string): string {
-    switch (kind) {
-    case "hourly": return _("hourly");
-    case "daily": return _("daily");
-    case "weekly": return _("weekly");
-    case "monthly": return _("monthly");
-    default: return _("by hand");
-    }
-}
+import { KINDS, kindWord } from "./words";
 
 const kindOf = ({ name }: SnapshotRow) => name.slice(name.lastIndexOf("-") + 1);
 
@@ -55,10 +40,11 @@ function kept(schedule: SnapshotSchedule | null | undefined): string {
 }
 
 export function SnapshotsPanel({ share, onChanged }: { share: Share; onChanged: () => void }): JSX.Element {
-    const admin = useAdmin();
-    const found = useVerb("snapshot list", [share.name], { admin: true, when: admin === true });
+    const may = useMay("viewer");
+    const found = useVerb("snapshot list", [share.name], { admin: true, when: may === true });
     const [error, setError] = useState<CliError>();
     const [removing, setRemoving] = useState<SnapshotRow>();
+    const [locking, setLocking] = useState<SnapshotRow>();
     const [opened, setOpened] = useState<SnapshotRow>();
     const [scheduling, setScheduling] = useState(false);
     const stop = useRef<AbortController | undefined>(undefined);
@@ -98,6 +84,7 @@ export function SnapshotsPanel({ share, onChanged }: { share: Share; onChanged: 
         { title: _("Actions"), cell: (row) => (
             <>
                 <AdminButton least="operator" variant="link" size="sm" aria-label={format(_("Files of the snapshot $0"), row.name)} onClick={() => setOpened(row)}>{_("Files")}</AdminButton>
+                <AdminButton variant="link" size="sm" aria-label={format(_("Lock the snapshot $0"), row.name)} onClick={() => setLocking(row)}>{_("Lock")}</AdminButton>
                 {action(row)}
             </>
         ) },
@@ -114,8 +101,8 @@ export function SnapshotsPanel({ share, onChanged }: { share: Share; onChanged: 
                 <ErrorAlert error={stays.error} />
                 <p>{kept(share.snapshots)}</p>
                 {job.now !== undefined && <JobView job={job.now} onCancelled={job.look} />}
-                {admin === false && <NoAdmin what={_("Listing snapshots requires administrative access.")} />}
-                {admin === true && (
+                {may === false && <NoAdmin what={_("Listing snapshots requires administrative access.")} />}
+                {may === true && (
                     <Loaded of={found} what={_("Loading snapshots")}>
                         {({ snapshots, problem }) => (
                             <>
@@ -131,70 +118,12 @@ export function SnapshotsPanel({ share, onChanged }: { share: Share; onChanged: 
             {removing !== undefined && (
                 <RemoveSnapshot row={removing} onDone={() => { setRemoving(undefined); reload(); }} onClose={() => setRemoving(undefined)} />
             )}
+            {locking !== undefined && (
+                <LockSnapshot row={locking} onDone={() => { setLocking(undefined); reload(); }} onClose={() => setLocking(undefined)} />
+            )}
             {scheduling && (
                 <ScheduleDialog share={share} onDone={() => { setScheduling(false); onChanged(); reload(); }} onClose={() => setScheduling(false)} />
             )}
         </Panel>
-    );
-}
-
-function RemoveSnapshot({ row, onDone, onClose }: { row: SnapshotRow; onDone: () => void; onClose: () => void }): JSX.Element {
-    const [typed, setTyped] = useState("");
-    const remove = useChange("snapshot remove");
-    const confirm = async () => { if (await remove.go([`${row.share}@${row.name}`]) !== undefined) onDone(); };
-    return (
-        <ConfirmDialog danger title={format(_("Remove the snapshot $0?"), row.name)} action={_("Remove snapshot")}
-            ready={typed === row.name} busy={remove.busy} error={remove.error} onConfirm={() => void confirm()} onClose={onClose}>
-            <div className="mr-stack">
-                <p>{_("Files that only this snapshot has are lost. The share itself stays as it is.")}</p>
-                <p>{_("The snapshot is removed after the waiting time of the policy (snapshots.removal_delay). It can be kept until then.")}</p>
-                <Form onSubmit={(event) => event.preventDefault()}>
-                    <TextField id="snapshot-name" label={format(_("Type “$0” to confirm the removal"), row.name)} value={typed} onChange={setTyped} />
-                </Form>
-            </div>
-        </ConfirmDialog>
-    );
-}
-
-/** Four numbers; the plan comes before the change. All zero ends the schedule. */
-function ScheduleDialog({ share, onDone, onClose }: { share: Share; onDone: () => void; onClose: () => void }): JSX.Element {
-    const before = share.snapshots;
-    const [numbers, setNumbers] = useState<Record<Kind, string>>({
-        hourly: String(before?.hourly ?? 24), daily: String(before?.daily ?? 14),
-        weekly: String(before?.weekly ?? 8), monthly: String(before?.monthly ?? 0),
-    });
-    const [planned, setPlanned] = useState<ScheduleChange>();
-    const change = useChange("snapshot schedule", { timeout: CHANGE_SECONDS });
-    const valid = KINDS.every((kind) => /^\d{1,3}$/u.test(numbers[kind]));
-    const ends = KINDS.every((kind) => Number(numbers[kind]) === 0);
-    const words = ends ? ["--off"] : KINDS.map((kind) => `--${kind}=${String(Number(numbers[kind]))}`);
-    const labels: Record<Kind, string> = {
-        hourly: _("Hourly snapshots"), daily: _("Daily snapshots"), weekly: _("Weekly snapshots"), monthly: _("Monthly snapshots"),
-    };
-    const plan = async () => setPlanned(await change.go([share.name, ...words, "--dry-run"]));
-    const set = async () => { if (await change.go([share.name, ...words]) !== undefined) onDone(); };
-    const put = (kind: Kind) => (text: string) => { setNumbers({ ...numbers, [kind]: text }); setPlanned(undefined); };
-    const known = planned?.plan ?? undefined;
-    return (
-        <ConfirmDialog title={format(_("Schedule of snapshots of $0"), share.name)} action={planned === undefined ? _("Show plan") : _("Set schedule")}
-            ready={valid && (planned === undefined || (known?.obstacle ?? null) === null)} busy={change.busy} error={change.error}
-            onConfirm={() => void (planned === undefined ? plan() : set())} onClose={onClose}>
-            <div className="mr-stack">
-                <p>{_("So many snapshots of each kind are kept; older ones are removed. Snapshots that are made by hand stay. Four zeros end the schedule.")}</p>
-                <Form onSubmit={(event) => event.preventDefault()}>
-                    {KINDS.map((kind) => (
-                        <TextField key={kind} id={`schedule-${kind}`} label={labels[kind]} value={numbers[kind]} onChange={put(kind)} disabled={change.busy} required />
-                    ))}
-                </Form>
-                {known !== undefined && (
-                    <>
-                        <p>{format(_("A snapshot has $0 files and directories and takes about $1."), number(known.entries), duration(known.seconds))}</p>
-                        <p>{format(_("All of them hold about $0 for the metadata of their files, and what clients change or remove. Below $1 % of free space the oldest are removed."), bytes(known.held), number(known.floor))}</p>
-                        {known.obstacle !== null && <Alert isInline variant="danger" title={_("This schedule cannot hold")}>{known.obstacle}</Alert>}
-                    </>
-                )}
-                {planned !== undefined && known === undefined && <p>{_("The schedule ends; its snapshots stay.")}</p>}
-            </div>
-        </ConfirmDialog>
     );
 }

@@ -98,6 +98,38 @@ export interface Applied {
     values: Record<string, number | string>;
 }
 
+/** One thing that is created, changed or removed, as `share data`. */
+export interface ApplyChange {
+    thing: string;
+    action: "create" | "change" | "remove";
+    keys: ApplyKey[];
+}
+
+/** A key that differs; null where it is not decided. Secrets are not in it. */
+export interface ApplyKey {
+    key: string;
+    before: JsonValue;
+    after: JsonValue;
+}
+
+/**
+ * `millrace apply --json`. `applied` is false with --check and where nothing was to be done.
+ *
+ * `serial` is the change of the desired state; null where it stayed. `without_password` are accounts that cannot sign
+ * in yet. `confirm_seconds` is the time to confirm a change of the network; null where it stayed.
+ */
+export interface ApplyReport {
+    schema_version: 1;
+    file: string;
+    applied: boolean;
+    serial: number | null;
+    changes: ApplyChange[];
+    verified: string[];
+    warnings: string[];
+    without_password: string[];
+    confirm_seconds: number | null;
+}
+
 /**
  * The approval of a plan. `by` is a user name, or `credential`. `layout`: the one that was chosen, None for the one
  * that this server proposes.
@@ -5397,6 +5429,7 @@ export interface Outputs {
     "alert route list": RouteList;
     "alert route remove": RouteList;
     "alert test": TestReport;
+    "apply": ApplyReport;
     "approve": Approval | ProvisionProgress | Pool;
     "assemble": Pool;
     "backend connect": ConnectionReport;

@@ -29,6 +29,7 @@ ONLY_ADMINISTRATORS = (
     "access set",
     "access ssh",
     "access unlock",
+    "apply",
     "approve",
     "certificate install",
     "certificate trust add",

@@ -81,6 +81,7 @@ VERBS = {
         "millrace.lifecycle.encryption.verbs",
         "Show what opens the encrypted root file system; make its recovery key.",
     ),
+    "apply": ("millrace.cli.apply.verbs", "Make this server what a file says; what the file does not name stays."),
     "config": ("millrace.serve.revision.verbs", "Show, export, import or roll back the desired state."),
     "keep": ("millrace.lifecycle.keep.verbs", "Keep the state of this server on its pool, for a new boot drive."),
     "reset": ("millrace.lifecycle.reset.verbs", "Reset the boot drive to factory state; data on the pool stays."),
@@ -114,13 +115,14 @@ SECTIONS = {
     ),
     "Pool and drives": ("inventory", "policy", "plan", "approve", "provision", "pool", "drive", "backend", "volume"),
     "Network": ("network", "certificate"),
-    "System": ("config", "keep", "update", "install", "reset", "encryption", "access", "admin", "journal"),
+    "System": ("apply", "config", "keep", "update", "install", "reset", "encryption", "access", "admin", "journal"),
     "Performance": ("bench", "tuner", "tune"),
     "Scripts": ("schema",),
 }
 
 # Verbs below a verb of the table whose work is in another room: "words": "module:command".
 BELOW = {
+    "config export": "millrace.cli.apply.verbs:export",
     "pool scrub": "millrace.storage.scrub.scrub_verbs:scrub",
     "pool trim": "millrace.storage.trim.trim_verbs:trim",
     "pool rescue": "millrace.storage.rescue.rescue_verbs:rescue",

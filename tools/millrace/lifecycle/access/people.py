@@ -77,7 +77,7 @@ def create(name: str, role: Role, full_name: str, password: str, run: Runner, ke
 
     Refused: the caller is not root, the system has an account of this name, or the key is for no administrator.
     """
-    keys = [_valid_key(name, role, key)] if key.strip() else []
+    keys = [valid_key(name, role, key)] if key.strip() else []
     edit.create_user(name, [], password, run, role, full_name, keys)
     return _report(name, f"Created {name}, {role}.")
 
@@ -128,7 +128,7 @@ def remove(name: str, run: Runner) -> PersonReport:
 
 def add_key(name: str, text: str, run: Runner) -> PersonReport:
     """Add a public SSH key. BadInput: it is none, or it is there already. Refused: no such person, or a viewer."""
-    key = ssh_keys.parsed(_valid_key(name, _existing(store.load(), name)[1], text))
+    key = ssh_keys.parsed(valid_key(name, _existing(store.load(), name)[1], text))
 
     def add(person: Person) -> dict[str, object]:
         return person.model_dump() | {"keys": [*person.keys, key.line]}
@@ -137,7 +137,8 @@ def add_key(name: str, text: str, run: Runner) -> PersonReport:
     return _report(name, f"{name} signs in over ssh with {key.fingerprint}.")
 
 
-def _valid_key(name: str, role: Role, text: str) -> str:
+def valid_key(name: str, role: Role, text: str) -> str:
+    """Return a public SSH key in its normal form. BadInput: it is none. Refused: the role signs in by no key."""
     try:
         key = ssh_keys.normal(text)
     except ValueError as error:

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The routes: a document without secrets, one with them for root alone, and the service that reads both."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -137,18 +137,14 @@ def remove(name: str, run: Runner) -> None:
         must(run, ["systemctl", "stop", UNIT])
 
 
-def replace(wanted: list[Route], run: Runner) -> list[Route]:
+def replace(wanted: list[Route], run: Runner, given: Mapping[str, str] | None = None) -> list[Route]:
     """Replace all routes; return those whose secret is missing, each to be removed and added again.
 
-    A secret stays with a route that leads where it led before. Failed: systemd does not start the service.
+    `given` are secrets by the name of their route. Any other secret stays with a route that leads where it led before.
+    Failed: systemd does not start the service.
     """
     with _changing() as (old, secrets):
-        before = {route.name: route for route in old}
-        kept = {
-            route.name: secrets[route.name]
-            for route in wanted
-            if route.name in secrets and (was := before.get(route.name)) and _undated(was) == _undated(route)
-        }
+        kept = {**kept_secrets(old, wanted, secrets), **(given or {})}
         if wanted:
             _keep(wanted, kept)
             must(run, ["systemctl", "restart", UNIT])
@@ -157,6 +153,16 @@ def replace(wanted: list[Route], run: Runner) -> list[Route]:
             secrets_file().unlink(missing_ok=True)
             must(run, ["systemctl", "stop", UNIT])
         return [route for route in wanted if route.needs_secret and route.name not in kept]
+
+
+def kept_secrets(old: Iterable[Route], wanted: Iterable[Route], secrets: Mapping[str, str]) -> dict[str, str]:
+    """Return the secrets of the wanted routes that lead where they led before."""
+    before = {route.name: route for route in old}
+    return {
+        route.name: secrets[route.name]
+        for route in wanted
+        if route.name in secrets and (was := before.get(route.name)) and _undated(was) == _undated(route)
+    }
 
 
 def server_of(route: MailRoute | SyslogRoute) -> str:
@@ -219,11 +225,14 @@ def _daily(text: str | None) -> str | None:
 def _changing() -> Iterator[tuple[list[Route], dict[str, str]]]:
     """The routes and their secrets, while no other command changes them; Refused to anyone but root."""
     with config_lock():
-        yield load(), _secrets()
+        yield load(), secrets_of_routes()
 
 
-def _secrets() -> dict[str, str]:
-    """The secrets; none where their file cannot be read: the routes that it had are removed and added again."""
+def secrets_of_routes() -> dict[str, str]:
+    """Return the secrets by route, for root alone.
+
+    None where their file cannot be read: the routes that it had are removed and added again.
+    """
     if not secrets_file().exists():
         return {}
     try:

@@ -107,6 +107,17 @@ def keep(text: str, run: Runner) -> PolicyChanges:
     return PolicyChanges(file=str(path), changes=changed, applied=_apply(changed, run))
 
 
+def restore(text: str | None, run: Runner) -> None:
+    """Put back the policy file as it was, None for no file, and apply it. Failed: a unit could not apply it."""
+    before, path = _before(), paths.policy_file()
+    if text is None:
+        path.unlink(missing_ok=True)
+    else:
+        write_text(path, text, path.stat().st_mode & 0o777 if path.exists() else 0o644)
+    policy_in_force.save_last_good()
+    _apply(keys.changes(before, _before()), run)
+
+
 def _before() -> Policy:
     try:
         return policy_in_force.find().policy

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Create, change and remove local users and groups."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Literal
 
 from millrace.serve.account import accounts
@@ -60,18 +60,15 @@ def create_user(
     only_root()
 
     def mutate(config: Config) -> Config:
+        values = {"groups": list(groups), "role": role, "full_name": full_name, "keys": list(keys)}
         _refuse_taken(config, name)
         strong_password(name, password, run)
-        number = accounts.free_number(config, run, name)
-        user = checked(
-            lambda: User(name=name, uid=number, groups=list(groups), role=role, full_name=full_name, keys=list(keys))
-        )
-        return config.model_copy(update={"users": [*config.users, user]})
+        return with_user(config, name, values, run)
 
     made = Reconciliation([AccountChange(run), PasswordChange(name, password, run)])
     what = f"user create {name}" if role is None else f"access create {name}, {role}"
     config = store.change(invoking_user(), what, mutate, made)
-    _make_homes(config)
+    make_homes(config)
     return _existing_user(config, name)
 
 
@@ -86,7 +83,7 @@ def set_user(name: str, groups: Sequence[str], run: Runner) -> User:
 
     what = f"user set {name}: groups {', '.join(groups) or 'none'}"
     config = store.change(invoking_user(), what, mutate, Reconciliation([AccountChange(run)]))
-    _make_homes(config)
+    make_homes(config)
     return _existing_user(config, name)
 
 
@@ -122,9 +119,7 @@ def create_group(name: str, run: Runner) -> Group:
     only_root()
 
     def mutate(config: Config) -> Config:
-        _refuse_taken(config, name)
-        group = checked(lambda: Group(name=name, gid=accounts.free_number(config, run, name)))
-        return config.model_copy(update={"groups": [*config.groups, group]})
+        return with_group(config, name, run)
 
     return _existing_group(
         store.change(invoking_user(), f"group create {name}", mutate, Reconciliation([AccountChange(run)])), name
@@ -145,6 +140,25 @@ def remove_group(name: str, run: Runner) -> None:
         return config.model_copy(update={"groups": [one for one in config.groups if one.name != name]})
 
     store.change(invoking_user(), f"group remove {name}", mutate, Reconciliation([AccountChange(run)]))
+
+
+def with_user(config: Config, name: str, values: Mapping[str, object], run: Runner) -> Config:
+    """Return a state with one more user, who has the next free number.
+
+    BadInput: the name is taken, or it or another value is not valid.
+    """
+    _refuse_taken(config, name)
+    number = accounts.free_number(config, run, name)
+    user = checked(lambda: User.model_validate({**values, "name": name, "uid": number}))
+    return config.model_copy(update={"users": [*config.users, user], "next_id": number + 1})
+
+
+def with_group(config: Config, name: str, run: Runner) -> Config:
+    """Return a state with one more group, which has the next free number. BadInput: the name is not valid or taken."""
+    _refuse_taken(config, name)
+    number = accounts.free_number(config, run, name)
+    group = checked(lambda: Group(name=name, gid=number))
+    return config.model_copy(update={"groups": [*config.groups, group], "next_id": number + 1})
 
 
 def _refuse_taken(config: Config, name: str) -> None:
@@ -178,7 +192,7 @@ def _existing_group(config: Config, name: str) -> Group:
     return found
 
 
-def _make_homes(config: Config) -> None:
+def make_homes(config: Config) -> None:
     """Create missing homes on existing shares where the pool is mounted; else the next rendering of the shares does."""
     if not any(share.type == "home" for share in config.shares):
         return

@@ -88,23 +88,6 @@ def rollback(number: int, show: Output) -> None:
     _report(replace.rollback(number, attempt, say=_progress(show)), show)
 
 
-@config.command()
-@_file
-def export(file: Path) -> None:
-    """Write the desired state and the alert routes to FILE, with password hashes; protect the file like /etc/shadow.
-
-    Passwords and URLs of alert routes are not in it.
-    """
-    from millrace.serve.config import store
-    from millrace.serve.revision import portable
-    from millrace.system.users import only_root
-
-    only_root()
-    made = portable.export(store.load(), file, attempt)
-    counts = f"{len(made.config.shares)} shares, {len(made.config.users)} users, {len(made.config.groups)} groups"
-    click.echo(f"{file}: {counts}.")
-
-
 @config.command("import")
 @_file
 @_replaced

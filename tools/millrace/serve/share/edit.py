@@ -41,12 +41,19 @@ def set_share(name: str, settings: Settings, server: Callable[[], ShareServer] =
 
 
 def creation(names: Sequence[str], settings: Settings) -> store.Mutate:
+    """Return the change of the desired state that creates shares, from options of the command line.
+
+    Refused, BadInput: as for `creation_of`.
+    """
+    return creation_of(names, _typed(settings))
+
+
+def creation_of(names: Sequence[str], wanted: Typed) -> store.Mutate:
     """Return the change of the desired state that creates shares.
 
     Refused: a user has web console access, or a size is above that of the pool. BadInput: the type of a share
     determines who may write.
     """
-    wanted = _typed(settings)
     for name in names:
         _refuse_rule(name, wanted["share"].get("type", "mixed"), wanted)
 
@@ -60,12 +67,19 @@ def creation(names: Sequence[str], settings: Settings) -> store.Mutate:
 
 
 def setting(name: str, settings: Settings) -> store.Mutate:
-    """Return the change of the desired state that sets what `settings` name.
+    """Return the change of the desired state that sets what `settings` name, which are options of the command line.
 
-    BadInput: they name nothing, `name` is no name, or the type determines who may write. Refused: there is no such
+    BadInput, Refused: as for `setting_of`.
+    """
+    return setting_of(name, _typed(settings))
+
+
+def setting_of(name: str, wanted: Typed) -> store.Mutate:
+    """Return the change of the desired state that sets what `wanted` names.
+
+    BadInput: it names nothing, `name` is no name, or the type determines who may write. Refused: there is no such
     share, a user has web console access, or a size is above that of the pool.
     """
-    wanted = _typed(settings)
     if not any(wanted.values()):
         raise BadInput(f"nothing to change for {shown(name)}: give an option, see 'millrace share set --help'")
 
@@ -104,11 +118,7 @@ def remove_share(name: str, delete_data: str | None, server: Callable[[], ShareS
     host = server()
     report = change([name], f"share remove {name}" + (" with its data" if delete_data else ""), mutate, lambda: host)
     mountpoint = host.pool.filesystem.mountpoint
-    if quota.enabled(mountpoint):
-        quota.release(removed[0].project, mountpoint, host.run)
-        quota.forget(name, host.pool)
-        if removed[0].child_size:
-            quota.lift([removed[0].project], mountpoint, host.run)
+    release(removed[0], host)
     snapshots = [*kept_snapshots.remain(name, mountpoint)]
     if delete_data is None:
         warnings = [*report.warnings, f"the data stays in {mountpoint}/{name}", *snapshots]
@@ -119,6 +129,16 @@ def remove_share(name: str, delete_data: str | None, server: Callable[[], ShareS
         raise Failed(f"{name} is no longer served, but its data could not be deleted: {error}") from error
     verified = [*report.verified, f"{mountpoint}/{name} is deleted"]
     return report.model_copy(update={"verified": verified, "warnings": [*report.warnings, *snapshots]})
+
+
+def release(share: DesiredShare, host: ShareServer) -> None:
+    """End the limits and the usage figures of a share that is no longer served; its data stays."""
+    mountpoint = host.pool.filesystem.mountpoint
+    if quota.enabled(mountpoint):
+        quota.release(share.project, mountpoint, host.run)
+        quota.forget(share.name, host.pool)
+        if share.child_size:
+            quota.lift([share.project], mountpoint, host.run)
 
 
 def unseal_share(name: str, server: Callable[[], ShareServer] = this_server) -> ChangeReport:

@@ -34,6 +34,15 @@ def size(text: str) -> int | None:
     return int(match[1]) * _UNITS[match[2].upper()]
 
 
+def size_text(size: int) -> str:
+    """Return bytes as `size` parses them, exactly: `500G`, or without a unit where they are no whole KiB."""
+    units = list(_UNITS)
+    power = 0
+    while size and size % 1024 == 0 and power < len(units) - 1:
+        size, power = size // 1024, power + 1
+    return f"{size}{units[power]}"
+
+
 def nfs_client(text: str) -> NfsClient:
     """Parse a client from `10.0.0.0/24 access=ro squash=all sec=krb5:krb5p xprtsec=tls`.
 

@@ -5,14 +5,20 @@ from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import get_args
 
+from millrace.protect.backup import backup_light
 from millrace.protect.light import Light, Lights, Place, absent
 from millrace.protect.protection.protection_model import Protection, ShareProtection
+from millrace.protect.replica import replica_light
 from millrace.protect.snapshot import snapshot_job, snapshot_light
 from millrace.serve.config.model import Config
 from millrace.system.run import Runner
 
 PLACES: tuple[Place, ...] = get_args(Place)
-SOURCES: dict[Place, Lights] = {"here": snapshot_light.lights}
+SOURCES: dict[Place, Lights] = {
+    "here": snapshot_light.lights,
+    "second-server": replica_light.lights,
+    "off-site": backup_light.lights,
+}
 """What makes copies at each place. Of a place without an entry nothing has been set up."""
 
 

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Are backups sent in time, do their repositories hold, and can they be restored? Read from records."""
 
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 
 from millrace.observe.health.host import Host
 from millrace.observe.health.model import HealthFinding, Level
-from millrace.protect.backup import backup_store
+from millrace.protect.backup import backup_light, backup_store
 from millrace.protect.backup.backup_model import Backup, BackupOutcome, BackupState
 from millrace.system import ages
 from millrace.system.command import command
@@ -13,8 +13,6 @@ from millrace.system.errors import BadInput
 from millrace.system.text import duration, moment
 
 NAME = "backups"
-LATE = 2
-"""A backup without success for so many of its periods is late."""
 TRIES = 3
 """A run that failed so often in a row is reported before it is late: the far side may be off for an hour."""
 
@@ -51,9 +49,8 @@ def _of(backup: Backup, state: BackupState, now: datetime) -> list[HealthFinding
         sentence = f"Backup {name} is paused: nothing is sent, checked or restored by drill."
         return [*findings, _finding("paused", name, Level.WARN, sentence, command("millrace backup resume", name))]
     since = (state.run.succeeded if state.run is not None else None) or backup.at
-    age, most = ages.age(since, now) if since else None, timedelta(hours=LATE * backup.every)
-    run = state.run
-    if age is not None and age > most:
+    age, run = ages.age(since, now) if since else None, state.run
+    if age is not None and backup_light.is_late(backup, state, now):
         why = f": {run.problem.rstrip('.')}" if run is not None and run.problem else ""
         old = duration(age.total_seconds())
         sentence = f"The last version of backup {name} is {old} old{why}."

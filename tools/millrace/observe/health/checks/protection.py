@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Is a copy of a share late, or did it fail: here, on a second server, off site?
+"""Is a scheduled snapshot of a share late, or did it fail?
 
-A share without any copy is no finding: whether it needs one is decided by its owner.
+A share without any copy is no finding: whether it needs one is decided by its owner. What is kept elsewhere has more to
+say and checks of its own: `replicas` and `backups`.
 """
 
 from datetime import timedelta
@@ -21,7 +22,8 @@ def check(host: Host) -> list[HealthFinding]:
     """Return the copies that are late or failed, else one finding; nothing where no share has a schedule."""
     if host.pool is None:
         return []
-    scheduled = [each for each in places.lights(store.read().config) if each.schedule is not None]
+    lights = places.lights(store.read().config)
+    scheduled = [each for each in lights if each.place == "here" and each.schedule is not None]
     settled = host.uptime > SETTLING.total_seconds()
     findings = [
         HealthFinding(
@@ -38,5 +40,5 @@ def check(host: Host) -> list[HealthFinding]:
     if findings or not scheduled:
         return findings
     number = len({each.share for each in scheduled})
-    what = "1 share has copies" if number == 1 else f"{number} shares have copies"
+    what = "1 share has snapshots" if number == 1 else f"{number} shares have snapshots"
     return [HealthFinding(check=NAME, level=Level.OK, sentence=f"{what} by schedule, none of which is late.")]

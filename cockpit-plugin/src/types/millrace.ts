@@ -73,7 +73,7 @@ export interface Adoption {
     ports: Record<string, string>;
     problem: string | null;
     again: boolean;
-    without: ("people" | "password" | "ssh-keys" | "ssh" | "update-keys" | "updates" | "alerts" | "journal" | "client-networks" | "network")[];
+    without: ("people" | "password" | "ssh-keys" | "ssh" | "update-keys" | "updates" | "alerts" | "backups" | "journal" | "client-networks" | "network")[];
 }
 
 /** The step of an adoption that is under way; `done` are those before it, of `total`. */
@@ -175,6 +175,178 @@ export interface ArrayScrub {
 export interface Authority {
     subject: string;
     not_after: string;
+}
+
+/**
+ * A backup of `share`, as an administrator decided.
+ *
+ * A run is due every `every` hours, a check of the repository every `check_every`, a drill every `drill_every` hours.
+ * `append_only`: the target lets this server add and not remove, so retention is the task of its administrator.
+ * `limit` is the most bytes a second that are sent; null without one. `host_key` is the fingerprint of the SFTP
+ * server. `attached`: the repository existed before. `id` names it in the repository.
+ */
+export interface Backup {
+    name: string;
+    id: string;
+    share: string;
+    target: BackupTarget;
+    every: number;
+    check_every: number;
+    drill_every: number;
+    retention: BackupRetention;
+    append_only: boolean;
+    limit: number | null;
+    host_key: string | null;
+    attached: boolean;
+    paused: boolean;
+    by: string;
+    at: string;
+}
+
+/**
+ * A backup that was added. `password` opens the repository: it is in this answer and nowhere else.
+ *
+ * Null where it was typed. `public_key` has to be installed on an SFTP server, whose host key has the fingerprint
+ * `backup.host_key`.
+ */
+export interface BackupAdded {
+    schema_version: 1;
+    backup: Backup;
+    password: string | null;
+    public_key: string | null;
+}
+
+/** How a task ended that did what it should, in words for people. */
+export interface BackupEnd {
+    schema_version: 1;
+    id: string;
+    backup: string;
+    task: "run" | "check" | "drill" | "restore";
+    words: string[];
+}
+
+/** The backups of this server. */
+export interface BackupList {
+    schema_version: 1;
+    backups: BackupRow[];
+}
+
+/** What a run moved: files of the snapshot, those that were read, and bytes that were sent. */
+export interface BackupMoved {
+    files: number;
+    read: number;
+    bytes: number;
+    sent: number;
+    seconds: number;
+}
+
+/**
+ * How the last task of a kind ended. Times are ISO 8601 in UTC; `problem` is null where it succeeded.
+ *
+ * `succeeded` is when it last did, `failures` how often it failed since then. `red`: what was read back was wrong, or
+ * could not be decrypted, so the repository or the pool is damaged.
+ */
+export interface BackupOutcome {
+    at: string;
+    succeeded: string | null;
+    problem: string | null;
+    failures: number;
+    red: boolean;
+}
+
+/** The password of a repository, which was shown on request. */
+export interface BackupPassword {
+    schema_version: 1;
+    name: string;
+    password: string;
+}
+
+/** A backup whose tasks start by themselves or do not; one that was removed is paused for ever. */
+export interface BackupPaused {
+    schema_version: 1;
+    name: string;
+    paused: boolean;
+}
+
+/** How far a task is: bytes of all; `total` is null where that is not known. `step` names the part of it. */
+export interface BackupProgress {
+    schema_version: 1;
+    backup: string;
+    task: "run" | "check" | "drill" | "restore";
+    step: string;
+    done: number;
+    total: number | null;
+    seconds_left: number | null;
+}
+
+/** How many versions are kept by period; the newest one always is. */
+export interface BackupRetention {
+    daily: number;
+    weekly: number;
+    monthly: number;
+}
+
+/**
+ * A backup with what is known of it.
+ *
+ * `age` is in seconds since the last success, null where there was none. `due` is what is due now.
+ */
+export interface BackupRow {
+    schema_version: 1;
+    backup: Backup;
+    state: BackupState;
+    age: number | null;
+    due: "run" | "check" | "drill" | "restore" | null;
+}
+
+/**
+ * What is known of a backup; `name` and `id` are those of its decision.
+ *
+ * `snapshot` is the one of the share that was backed up last, and `version` its ID in the repository; the next run
+ * compares with both. `made`: the repository exists.
+ */
+export interface BackupState {
+    name: string;
+    id: string;
+    made: boolean;
+    snapshot: string | null;
+    version: string | null;
+    moved: BackupMoved | null;
+    run: BackupOutcome | null;
+    check: BackupOutcome | null;
+    drill: BackupOutcome | null;
+}
+
+/**
+ * Where a repository is; no part of it is secret.
+ *
+ * `path` is absolute for SFTP, BUCKET/PREFIX for S3. `user` signs in: the account of SFTP or of the REST server, or
+ * the ID of an S3 key. `tls` is whether the connection is encrypted by TLS.
+ */
+export interface BackupTarget {
+    protocol: "s3" | "sftp" | "rest";
+    host: string;
+    port: number;
+    path: string;
+    user: string | null;
+    tls: boolean;
+}
+
+/** A version in the repository: its ID, the share and the snapshot, when it was made (ISO 8601), and its size. */
+export interface BackupVersion {
+    id: string;
+    share: string;
+    snapshot: string;
+    time: string;
+    files: number;
+    bytes: number;
+}
+
+/** The versions in a repository, the oldest first. */
+export interface BackupVersions {
+    schema_version: 1;
+    name: string;
+    versions: BackupVersion[];
 }
 
 /**
@@ -749,7 +921,7 @@ export interface CopyReport {
  * server restarts. `cancellable` says whether it can be cancelled now, `why` why it never can.
  */
 export interface CurrentJob {
-    name: "provision" | "drive-change" | "erase" | "drive-test" | "rescue" | "revive" | "adopt" | "clone" | "copy" | "snapshot" | "replica" | "permissions" | "benchmark" | "tuner" | "update-download" | "update" | "scrub" | "damaged-files" | "unclean" | "trim" | "reset" | "destroy" | "first synchronisation" | "rebuild" | "check" | "repair" | "reshape";
+    name: "provision" | "drive-change" | "erase" | "drive-test" | "rescue" | "revive" | "adopt" | "clone" | "copy" | "snapshot" | "replica" | "backup" | "permissions" | "benchmark" | "tuner" | "update-download" | "update" | "scrub" | "damaged-files" | "unclean" | "trim" | "reset" | "destroy" | "first synchronisation" | "rebuild" | "check" | "repair" | "reshape";
     title: string;
     what: string;
     state: "running" | "waiting" | "done" | "failed" | "cancelled" | "interrupted";
@@ -917,7 +1089,7 @@ export interface DestroyStatus {
     volumes: DestroyedVolume[];
     drives: DestroyedDrive[];
     clients: ClientSession[];
-    jobs: ("provision" | "drive-change" | "erase" | "drive-test" | "rescue" | "revive" | "adopt" | "clone" | "copy" | "snapshot" | "replica" | "permissions" | "benchmark" | "tuner" | "update-download" | "update" | "scrub" | "damaged-files" | "unclean" | "trim" | "reset" | "destroy")[];
+    jobs: ("provision" | "drive-change" | "erase" | "drive-test" | "rescue" | "revive" | "adopt" | "clone" | "copy" | "snapshot" | "replica" | "backup" | "permissions" | "benchmark" | "tuner" | "update-download" | "update" | "scrub" | "damaged-files" | "unclean" | "trim" | "reset" | "destroy")[];
     obstacle: string | null;
     in_use: string | null;
     last: Destruction | null;
@@ -1924,7 +2096,7 @@ export interface JobList {
 
 /** The last job of a kind, or the one that runs; `reason` is why it did not end well. Times are ISO 8601 in UTC. */
 export interface JobStatus {
-    name: "provision" | "drive-change" | "erase" | "drive-test" | "rescue" | "revive" | "adopt" | "clone" | "copy" | "snapshot" | "replica" | "permissions" | "benchmark" | "tuner" | "update-download" | "update" | "scrub" | "damaged-files" | "unclean" | "trim" | "reset" | "destroy";
+    name: "provision" | "drive-change" | "erase" | "drive-test" | "rescue" | "revive" | "adopt" | "clone" | "copy" | "snapshot" | "replica" | "backup" | "permissions" | "benchmark" | "tuner" | "update-download" | "update" | "scrub" | "damaged-files" | "unclean" | "trim" | "reset" | "destroy";
     title: string;
     what: string;
     state: "running" | "waiting" | "done" | "failed" | "cancelled" | "interrupted";
@@ -4484,7 +4656,7 @@ export interface SnapshotManifest {
     share: string;
     project: number;
     name: string;
-    kind: "manual" | "hourly" | "daily" | "weekly" | "monthly" | "before-rollback";
+    kind: "manual" | "hourly" | "daily" | "weekly" | "monthly" | "before-rollback" | "backup" | "restored";
     by: string;
     first: string;
     last: string;
@@ -4965,7 +5137,7 @@ export interface Trimmed {
 
 /** One kind of power that the state gives. `details` tell it from another: fingerprints, a URL, hosts. */
 export interface Trusted {
-    kind: "people" | "password" | "ssh-keys" | "ssh" | "update-keys" | "updates" | "alerts" | "journal" | "client-networks" | "network";
+    kind: "people" | "password" | "ssh-keys" | "ssh" | "update-keys" | "updates" | "alerts" | "backups" | "journal" | "client-networks" | "network";
     details: string[];
 }
 
@@ -5435,6 +5607,19 @@ export interface Outputs {
     "backend connect": ConnectionReport;
     "backend disconnect": ConnectionReport;
     "backend list": ConnectionList;
+    "backup add": BackupAdded;
+    "backup attach": BackupAdded;
+    "backup check": BackupProgress | BackupEnd;
+    "backup drill": BackupProgress | BackupEnd;
+    "backup list": BackupList;
+    "backup password": BackupPassword;
+    "backup pause": BackupPaused;
+    "backup remove": BackupPaused;
+    "backup restore": BackupProgress | BackupEnd;
+    "backup resume": BackupPaused;
+    "backup run": BackupProgress | BackupEnd;
+    "backup show": BackupRow;
+    "backup versions": BackupVersions;
     "bench clients add": BenchClients;
     "bench clients list": BenchClients;
     "bench clients remove": BenchClients;
@@ -5656,4 +5841,4 @@ export interface Outputs {
 }
 
 /** These verbs print lines, one JSON document each, until they are done. */
-export type LineVerb = "approve" | "bench follow" | "bench run" | "drive add" | "drive erase" | "drive remove" | "drive replace" | "drive resume" | "drive test" | "install write" | "job follow" | "pool destroy" | "pool grow" | "replica drill" | "replica promote" | "replica sync" | "share clone" | "share copy" | "share permissions" | "snapshot create" | "snapshot get" | "snapshot rollback" | "tuner follow" | "tuner run" | "update upload" | "watch";
+export type LineVerb = "approve" | "backup check" | "backup drill" | "backup restore" | "backup run" | "bench follow" | "bench run" | "drive add" | "drive erase" | "drive remove" | "drive replace" | "drive resume" | "drive test" | "install write" | "job follow" | "pool destroy" | "pool grow" | "replica drill" | "replica promote" | "replica sync" | "share clone" | "share copy" | "share permissions" | "snapshot create" | "snapshot get" | "snapshot rollback" | "tuner follow" | "tuner run" | "update upload" | "watch";

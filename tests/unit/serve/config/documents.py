@@ -19,8 +19,8 @@ from millrace.observe.metrics.model import MetricsSettings, TokenHash
 from millrace.plan.measured import MeasuredPolicy
 from millrace.plan.model import Plan
 from millrace.plan.settings import SettingsFile
-from millrace.protect.replica.replica_model import ReplicaStates
 from millrace.protect.backup.backup_model import BackupRecord, Backups
+from millrace.protect.replica.replica_model import ReplicaStates
 from millrace.protect.snapshot.kept_removals import RemovalRecord
 from millrace.protect.snapshot.rollback_model import RollbackJournal
 from millrace.protect.snapshot.snapshot_model import SnapshotManifest

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Earlier states and copies of the data: snapshots of shares, rollbacks, replicas of other servers, backups off site."""
+"""Earlier states and copies of the data: snapshots, rollbacks, replicas of other servers, backups off site."""

@@ -2,6 +2,7 @@
 """What a file may not do is said before anything is changed, also with --check; and each sentence has its line."""
 
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -14,7 +15,8 @@ from millrace.protect.snapshot import snapshot_plan
 from millrace.serve.account import account_change, edit
 from millrace.serve.clone.clone_tree import Tally
 from millrace.serve.config import store
-from millrace.serve.config.replica import ReplicaSource
+from millrace.serve.config.replica import ReplicaSource, SnapshotReader
+from millrace.serve.network import trial
 from millrace.serve.share.edit import create_shares
 from millrace.system.errors import Refused
 from tests.unit.cli.apply.server import FILE, AppliedServer, applied, exported, target
@@ -110,21 +112,20 @@ class TestPrunedPolicy:
 
 class TestRemoved:
     def test_port_that_joins_a_bond_is_not_removed(self, server: AppliedServer) -> None:
-        from millrace.serve.network import trial
-
         applied('[network.ports.enp2s0]\naddresses = ["10.0.9.2/24"]\n', server)
         trial.confirm(server.host())
         text = '[network.bonds.bond0]\nmode = "active-backup"\nmembers = ["enp2s0"]\ndhcp = true\n'
         assert target(text, server).removed == [] and target(text, server, prune=True).removed == []
 
     def test_share_with_a_backup_says_so(self, server: AppliedServer, monkeypatch: pytest.MonkeyPatch) -> None:
-        from types import SimpleNamespace
-
         create_shares(["old"], {}, server.server)
+        reader = SnapshotReader(address="10.0.0.7", fingerprint=":".join(["AB"] * 32))
+        shares = [share.model_copy(update={"readers": [reader]}) for share in store.load().shares]
+        store.change("root", "readers", lambda config: config.model_copy(update={"shares": shares}))
         backups = [SimpleNamespace(name="offsite", share="old")]
         monkeypatch.setattr("millrace.protect.backup.backup_store.load", lambda: backups)
         wanted = target("[shares.data]\n", server, prune=True)
-        assert wanted.removed == ["share old (with backup offsite)"]
+        assert wanted.removed == ["share old (with backup offsite, replica of 10.0.0.7)"]
         assert target("[shares.data]\n", server).removed == []
 
 

@@ -105,8 +105,10 @@ def outcome(reading: Reading, prune: bool, host: NetworkServer) -> FileOutcome:
         *map(report.of_secret, _of_routes(before, alerts)),
         *(report.of_policy(parse_policy(text, "policy"), parse_policy(wanted, "policy")) if wanted != text else []),
     ]
-    gone = [*with_copies(_pruned(changes, new)), *(f"policy key {key}" for key in removed(text, wanted))]
-    return FileOutcome(old, new, text, wanted, before, alerts, secrets, changes, gone if prune else [], warnings)
+    gone = []
+    if prune:
+        gone = [*with_copies(_pruned(changes, new), old), *(f"policy key {key}" for key in removed(text, wanted))]
+    return FileOutcome(old, new, text, wanted, before, alerts, secrets, changes, gone, warnings)
 
 
 def checked_report(reading: Reading, wanted: FileOutcome) -> ApplyReport:

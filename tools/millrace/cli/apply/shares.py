@@ -65,12 +65,22 @@ def refuse_schedules(old: Config, new: Config, reading: Reading, server: Callabl
     reading.refuse()
 
 
-def with_copies(things: Iterable[str]) -> Iterator[str]:
-    """Yield things that are removed, shares with the backups that end with them. BadInput: these cannot be read."""
+def with_copies(things: Iterable[str], old: Config) -> Iterator[str]:
+    """Yield things that are removed, shares with the backups and the readers of their snapshots that end with them.
+
+    BadInput: the backups cannot be read.
+    """
     backups = backup_store.load()
+    ends = {
+        f"share {share.name}": [
+            *(f"backup {backup.name}" for backup in backups if backup.share == share.name),
+            *(f"replica of {reader.address}" for reader in share.readers),
+        ]
+        for share in old.shares
+    }
     for thing in things:
-        names = [backup.name for backup in backups if thing == f"share {backup.share}"]
-        yield f"{thing} (with backup {several(names)})" if names else thing
+        names = ends.get(thing)
+        yield f"{thing} (with {several(names)})" if names else thing
 
 
 def _with_share(config: Config, name: str, entry: ShareEntry) -> Config:

@@ -143,5 +143,8 @@ class TestPasswords:
         secret.chmod(0o600)
         text = f'[access.eve]\nrole = "viewer"\nlocked = true\npassword_file = "{secret}"\n'
         applied(text, server)
+        # as at each boot
+        accounts.ensure(store.load().users, [], server)
+        assert AccountFiles().password("eve").startswith("!$")
         read = reading.parse(text, FILE)
         assert change.outcome(read, False, server.host()).changes == []

@@ -17,7 +17,7 @@ from millrace.cli.apply.people import with_accounts
 from millrace.cli.apply.policy import removed, with_policy
 from millrace.cli.apply.reading import FileProblems, Reading, located
 from millrace.cli.apply.report import ApplyChange, ApplyReport
-from millrace.cli.apply.rollback import Made
+from millrace.cli.apply.rollback import ReachedState
 from millrace.cli.apply.routes import WantedRoutes, with_routes
 from millrace.cli.apply.shares import refuse_schedules, with_copies, with_shares
 from millrace.observe.alert import routes
@@ -217,7 +217,7 @@ def _state(reading: Reading, wanted: FileOutcome, host: NetworkServer, progress:
     accounts_ = AccountChange(host.run)
     serving = ShareChange(host.server) if paths.pool_file().exists() else None
     shares = (old.shares, old.nfs) != (new.shares, new.nfs)
-    reached = Made(progress.interrupts)
+    reached = ReachedState(progress.interrupts)
     parts: list[RenderPart] = [
         accounts_,
         *([serving] if shares and serving else []),

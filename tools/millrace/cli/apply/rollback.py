@@ -24,7 +24,7 @@ from millrace.system.users import invoking_user
 
 
 @dataclass
-class Made(RenderPart):
+class ReachedState(RenderPart):
     """The last part of a change: from here on the desired state is true, and an interruption waits until it is kept."""
 
     interrupts: Interrupts

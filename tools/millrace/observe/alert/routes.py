@@ -217,7 +217,7 @@ def _is_secure(route: Route) -> bool:
 
 
 def _receiver(route: Route) -> tuple[object, ...]:
-    """Who learns the secret of a route, and how it is sent; whom it writes to and when says nothing of that."""
+    """The receiver of the secret of a route, and the security of its way; recipients and times are no part of it."""
     return (route.kind, *(getattr(route, key, None) for key in ("host", "port", "security", "user")))
 
 

@@ -45,9 +45,12 @@ def checked(directory: Path) -> Release:
 
 
 def offered(web: Path, channel: str) -> str | None:
-    """Return the version that a channel offers, None for none. BadInput: its release is missing or damaged."""
+    """Return the version that a channel offers, None for none.
+
+    Its release is not verified: a newer one replaces it also where it is damaged or was deleted.
+    """
     place = web / channel
-    return checked(place).version if place.is_symlink() else None
+    return place.readlink().name if place.is_symlink() else None
 
 
 def add(web: Path, directory: Path) -> str:

@@ -107,7 +107,9 @@ def revision() -> tuple[str, str]:
     """Return the commit of the tree, and a note where files of it differ from that. CalledProcessError: git fails."""
 
     def git(*arguments: str) -> str:
-        return subprocess.run(["git", *arguments], cwd=REPO, capture_output=True, text=True, check=True).stdout.strip()
+        # root refuses a tree of another user otherwise
+        argv = ["git", "-c", f"safe.directory={REPO}", *arguments]
+        return subprocess.run(argv, cwd=REPO, capture_output=True, text=True, check=True).stdout.strip()
 
     changed = git("status", "--porcelain", "--untracked-files=no", "--", ".", ":!docs")
     return git("rev-parse", "--short=8", "HEAD"), DIRTY if changed else ""

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """A channel offers a release whole and in one step, and never an older one."""
 
+import shutil
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -66,6 +67,18 @@ def test_older_release_is_refused(web: Path, tmp_path: Path) -> None:
     put(web, "stable", release(tmp_path / "next", NEW))
     with pytest.raises(Refused, match=f"stable offers {NEW}"):
         put(web, "stable", release(tmp_path / "made", OLD))
+    assert channel.offered(web, "stable") == NEW
+
+
+@pytest.mark.parametrize("is_gone", [True, False])
+def test_release_that_is_damaged_or_gone_is_replaced(web: Path, tmp_path: Path, is_gone: bool) -> None:
+    put(web, "stable", release(tmp_path / "made", OLD))
+    place = web / channel.RELEASES / OLD
+    if is_gone:
+        shutil.rmtree(place)
+    else:
+        (place / layout.file_name("kernel", OLD, ROOTHASH)).write_text("damaged")
+    assert put(web, "stable", release(tmp_path / "next", NEW)) == 0
     assert channel.offered(web, "stable") == NEW
 
 

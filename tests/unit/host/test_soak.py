@@ -221,6 +221,18 @@ def test_commit_is_that_of_the_tree_and_changes_of_the_manual_are_none(
     assert soak.revision() == (commit, soak.DIRTY)
 
 
+def test_tree_of_another_user_has_a_commit(monkeypatch: pytest.MonkeyPatch) -> None:
+    seen: list[list[str]] = []
+
+    def run(argv: list[str], **_: object) -> subprocess.CompletedProcess[str]:
+        seen.append(argv[:3])
+        return subprocess.CompletedProcess(argv, 0, "0123abcd\n", "")
+
+    monkeypatch.setattr(subprocess, "run", run)
+    soak.revision()
+    assert seen == [["git", "-c", f"safe.directory={REPO}"]] * 2
+
+
 def test_variables_that_shorten_stories_are_those_that_stories_read() -> None:
     read = "".join(path.read_text() for part in ("vm", "soak") for path in (REPO / "tests" / part).rglob("*.py"))
     assert all(f'environ.get("{name}"' in read or f"environ.get('{name}'" in read for name in SHORT)

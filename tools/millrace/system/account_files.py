@@ -74,6 +74,12 @@ class AccountFiles:
         row = self._shadow.get(name)
         return row[1] if row else ""
 
+    def set_password(self, name: str, value: str) -> None:
+        """Set what shadow(5) has as the password of a user; one that is not there is passed over."""
+        row = self._shadow.get(name)
+        if row:
+            row[1] = _row(value)[0]
+
     def add_group(self, name: str, gid: int) -> None:
         """Add a group without members."""
         self._groups[name] = _row(name, "x", str(gid), "")

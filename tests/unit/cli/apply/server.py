@@ -59,13 +59,13 @@ class AppliedServer(Network):
 
 
 def target(text: str, server: AppliedServer, prune: bool = False) -> FileOutcome:
-    return change.outcome(reading.parse(text, FILE), prune, server)
+    return change.outcome(reading.parse(text, FILE), prune, server.host())
 
 
 def applied(text: str, server: AppliedServer, prune: bool = False) -> ApplyReport:
     """Apply a file, and keep the network that it may change."""
     read = reading.parse(text, FILE)
-    return change.apply(read, change.outcome(read, prune, server), server.host())
+    return change.apply(read, change.outcome(read, prune, server.host()), server.host())
 
 
 def exported() -> str:

@@ -64,7 +64,7 @@ class TestApply:
         from millrace.cli.apply import change, reading
 
         read = reading.parse("[shares.new]\n", Path("f"))
-        wanted = change.outcome(read, False, server)
+        wanted = change.outcome(read, False, server.host())
         create_shares(["between"], {}, server.server)
         with pytest.raises(Refused, match="another change came between"):
             change.apply(read, wanted, server.host())
@@ -125,8 +125,8 @@ class TestPrune:
     def test_users_groups_and_policy_keys_are_pruned(self, server: AppliedServer) -> None:
         applied(WHOLE, server)
         trial.confirm(server.host())
-        text = "[access.admin]\n[users]\n[groups]\n[shares.data]\n[alert_routes]\n[policy]\n[network]\nports = {}\n"
-        applied(text, server, prune=True)
+        text = "[access.admin]\n[users]\n[groups]\n[shares.data]\n[alert_routes]\n[policy.scrub]\n"
+        applied(f"{text}[network]\nports = {{}}\n", server, prune=True)
         trial.confirm(server.host())
         config = store.load()
         assert (config.users, config.groups, config.ports) == ([], [], [])

@@ -3,14 +3,21 @@
 
 import random
 import tomllib
+from collections.abc import Callable, Mapping
+from typing import Any
 
 import jsonschema
 import pytest
 
 from millrace.cli.apply import export
 from millrace.cli.apply.model import ServerFile
+from millrace.plan.policy import edit as policy_edit
+from millrace.plan.policy.policy_in_force import in_force
 from millrace.serve.config import store
+from millrace.serve.config.model import Config
+from millrace.serve.config.schedule import SnapshotSchedule
 from millrace.serve.network import trial, trial_record
+from millrace.serve.share.edit import set_share
 from tests.unit.cli.apply.server import AppliedServer, applied, exported, target
 from tests.unit.wings import PAGE
 
@@ -66,3 +73,89 @@ def test_any_file_applied_twice_is_applied_once_and_exports_itself(server: Appli
     assert target(exported(), server, prune=True).changes == []
     settled(exported(), server)
     assert store.load() == before
+
+
+# One key of each verb, as it is before; then each is changed alone.
+ALL = (
+    '[access.eve]\nrole = "viewer"\n[groups.ml]\n[users.anna]\ngroups = []\n[network]\ndns = []\n'
+    '[shares.one]\n[shares.home]\ntype = "home"\n[alert_routes.log]\nkind = "syslog"\n'
+    '[network.ports.enp2s0]\naddresses = ["10.0.9.2/24"]\n'
+)
+SHARE_OPTIONS: tuple[dict[str, Any], ...] = (
+    {"comment": "x"},
+    {"size": "1T"},
+    {"soft_size": "1T"},
+    {"child_size": "1G"},
+    {"type": "checkpoint"},
+    {"writing": "own"},
+    {"group": "ml"},
+    {"nfs": False},
+    {"smb": False},
+    {"nfs_snapshots": True},
+    {"nfs_clients": ("10.0.0.7",)},
+    {"smb_networks": ("10.0.0.0/16",)},
+    {"smb_users": ("anna",)},
+    {"smb_groups": ("ml",)},
+    {"encryption": "required"},
+    {"io_uring": False},
+    {"audit": True},
+    {"previous_versions": False},
+)
+KEY = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAI" + "A" * 43
+
+
+def comes_back(server: AppliedServer, change: Callable[[], object]) -> bool:
+    """Whether an export that is applied after a change makes the server what it was; False where nothing changed."""
+    file, before = exported(), store.load()
+    change()
+    if exported() == file:
+        return False
+    settled(file, server)
+    return store.load().model_copy(update={"serial": before.serial}) == before and exported() == file
+
+
+def with_part(name: str, part: str, values: Mapping[str, Any]) -> Callable[[], object]:
+    """Change what an administrator decided of a thing, as its verb does."""
+
+    def mutate(config: Config) -> Config:
+        things = [each.model_copy(update=dict(values)) if each.name == name else each for each in getattr(config, part)]
+        return config.model_copy(update={part: things})
+
+    return lambda: store.change("root", "by a verb", mutate)
+
+
+def test_each_option_of_a_share_that_is_changed_comes_back(server: AppliedServer) -> None:
+    settled(ALL, server)
+    lost = [
+        options
+        for options in SHARE_OPTIONS
+        if not comes_back(server, lambda options=options: set_share("one", options, server.server))  # type: ignore[misc]
+    ]
+    assert lost == []
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        with_part("eve", "users", {"keys": [KEY]}),
+        with_part("eve", "users", {"locked": True}),
+        with_part("eve", "users", {"full_name": "Eve"}),
+        with_part("anna", "users", {"groups": ["ml"]}),
+        with_part("one", "shares", {"snapshots": SnapshotSchedule(daily=7)}),
+        with_part("enp2s0", "ports", {"mtu": 9000}),
+        with_part("enp2s0", "ports", {"addresses": ["10.0.8.2/24"]}),
+    ],
+)
+def test_key_that_is_changed_after_the_export_comes_back(server: AppliedServer, change: Callable[[], object]) -> None:
+    settled(ALL, server)
+    assert comes_back(server, change)
+
+
+@pytest.mark.parametrize("words", ["scrub.every=week", "snapshots.free=20", "nfsd.threads=32"])
+def test_policy_key_that_is_set_after_the_export_comes_back(server: AppliedServer, words: str) -> None:
+    settled(ALL, server)
+    file, before = exported(), in_force()
+    policy_edit.keep(policy_edit.with_keys(policy_edit.current(), policy_edit.assigned([words])), server)
+    assert in_force() != before
+    applied(file, server, prune=True)
+    assert in_force() == before

@@ -9,21 +9,23 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from millrace.cli.apply import report
+from millrace.cli.apply import report, rollback
+from millrace.cli.apply.interrupts import Interrupts
 from millrace.cli.apply.network import with_client_networks, with_network
-from millrace.cli.apply.passwords import HashChange, Passwords, due, kept_hashes, passwords
+from millrace.cli.apply.passwords import Passwords, PasswordsChange, due, kept, passwords
 from millrace.cli.apply.people import with_accounts
 from millrace.cli.apply.policy import removed, with_policy
 from millrace.cli.apply.reading import FileProblems, Reading, located
 from millrace.cli.apply.report import ApplyChange, ApplyReport
+from millrace.cli.apply.rollback import ReachedState
 from millrace.cli.apply.routes import WantedRoutes, with_routes
-from millrace.cli.apply.shares import with_shares
+from millrace.cli.apply.shares import refuse_schedules, with_copies, with_shares
 from millrace.observe.alert import routes
 from millrace.observe.alert.model import Route
 from millrace.plan.policy import edit as policy_edit
 from millrace.plan.policy.policy_file import parse_policy
-from millrace.serve.account import accounts
-from millrace.serve.account.account_change import AccountChange, PasswordChange
+from millrace.serve.account import account_change
+from millrace.serve.account.account_change import AccountChange
 from millrace.serve.account.edit import make_homes
 from millrace.serve.config import restrictions, store
 from millrace.serve.config.model import Config, DesiredShare
@@ -37,10 +39,20 @@ from millrace.serve.share import kept_snapshots
 from millrace.serve.share.share_change import ShareChange
 from millrace.system import paths
 from millrace.system.documents import checked
-from millrace.system.errors import BadInput, Failed, MillraceError, Refused
-from millrace.system.files import describe
+from millrace.system.errors import BadInput, Refused
 from millrace.system.run import Runner
 from millrace.system.users import invoking_user, only_root
+
+BETWEEN = "another change came between; apply the file again"
+THINGS = {
+    ("shares", 2): "share",
+    ("users", 2): "user",
+    ("access", 2): "account",
+    ("groups", 2): "group",
+    ("alert_routes", 2): "route",
+    ("network", 3): "port",
+}
+"""What has a name in the file: its section, the length of its place, and its noun in sentences."""
 
 
 @dataclass
@@ -55,24 +67,20 @@ class FileOutcome:
     routes: WantedRoutes
     passwords: Passwords
     changes: list[ApplyChange]
+    # what --prune removes, as `share data`
+    removed: list[str] = field(default_factory=list)
     warnings: list[str] = field(default_factory=list)
 
-    @property
-    def removed(self) -> list[str]:
-        """The things that are removed, as `share data`."""
-        of_policy = [] if self.policy == self.old_policy else removed(self.old_policy, self.policy)
-        return [change.thing for change in self.changes if change.action == "remove"] + [
-            f"policy key {key}" for key in of_policy
-        ]
 
-
-def outcome(reading: Reading, prune: bool, run: Runner) -> FileOutcome:
+def outcome(reading: Reading, prune: bool, host: NetworkServer) -> FileOutcome:
     """Return what a file makes of this server; changes nothing.
 
-    FileProblems: it cannot be had here. Refused: the caller is not root, or the network cannot be made. BadInput: the
-    desired state, the policy or the routes of now cannot be read.
+    FileProblems: it cannot be had here. Refused: the caller is not root or would take rights from itself, or the
+    network cannot be made. BadInput: the desired state, the policy or the routes of now cannot be read. Failed: a share
+    with another schedule of snapshots cannot be counted.
     """
     only_root()
+    run = host.run
     old, text, before = store.load(), policy_edit.current(), routes.load()
     wanted = with_policy(text, reading, prune)
     of_policy = parse_policy(wanted, str(paths.policy_file())).nfs.networks
@@ -84,6 +92,8 @@ def outcome(reading: Reading, prune: bool, run: Runner) -> FileOutcome:
     secrets = passwords(new, reading, run)
     reading.refuse()
     new = _verified(old, new, reading)
+    account_change.refuse(old, new)
+    refuse_schedules(old, new, reading, host.server)
     warnings = [*reading.warnings]
     if trial_record.part_of(new) != trial_record.part_of(old):
         trial.refuse_open()
@@ -95,7 +105,10 @@ def outcome(reading: Reading, prune: bool, run: Runner) -> FileOutcome:
         *map(report.of_secret, _of_routes(before, alerts)),
         *(report.of_policy(parse_policy(text, "policy"), parse_policy(wanted, "policy")) if wanted != text else []),
     ]
-    return FileOutcome(old, new, text, wanted, before, alerts, secrets, changes, warnings)
+    gone = []
+    if prune:
+        gone = [*with_copies(_pruned(changes, new), old), *(f"policy key {key}" for key in removed(text, wanted))]
+    return FileOutcome(old, new, text, wanted, before, alerts, secrets, changes, gone, warnings)
 
 
 def checked_report(reading: Reading, wanted: FileOutcome) -> ApplyReport:
@@ -114,16 +127,20 @@ def apply(reading: Reading, wanted: FileOutcome, host: NetworkServer, say: Say =
         return checked_report(reading, wanted)
     undo: list[Callable[[], object]] = []
     done = _Done()
-    try:
-        with policy_edit.changing():
-            if policy_edit.current() != wanted.old_policy or routes.load() != wanted.old_routes:
-                raise Refused("another change came between; apply the file again")
-            _policy(wanted, host.run, undo)
-            _routes(wanted, host.run, undo, done)
-        _state(reading, wanted, host, say, undo, done)
-        _network(reading, wanted, host, done)
-    except (MillraceError, OSError) as error:
-        raise _rolled_back(error, undo) from error
+    with Interrupts() as interrupts:
+        try:
+            with policy_edit.changing():
+                if policy_edit.current() != wanted.old_policy or routes.load() != wanted.old_routes:
+                    raise Refused(BETWEEN)
+                _policy(wanted, host.run, undo)
+                _routes(wanted, host.run, undo, done)
+            _state(reading, wanted, host, _Progress(say, undo, interrupts), done)
+            # it may end the session, which interrupts no more: the rest stays for its confirmation
+            interrupts.hold()
+            _network(reading, wanted, host, done)
+        except BaseException as error:
+            interrupts.hold()
+            raise rollback.rolled_back(error, reversed(undo)) from error
     return _report(reading.path, wanted, done.verified, done.warnings, done)
 
 
@@ -134,6 +151,13 @@ class _Done:
     without_password: list[str] = field(default_factory=list)
     serial: int | None = None
     seconds: int | None = None
+
+
+@dataclass
+class _Progress:
+    say: Say
+    undo: list[Callable[[], object]]
+    interrupts: Interrupts
 
 
 def _verified(old: Config, new: Config, reading: Reading) -> Config:
@@ -147,9 +171,18 @@ def _verified(old: Config, new: Config, reading: Reading) -> Config:
 
 
 def _placed(sentence: str, reading: Reading) -> str:
-    words = set(sentence.replace(",", " ").replace(":", " ").split())
-    places = [place for place in reading.lines if len(place) in (2, 3) and str(place[-1]) in words]
-    return located(reading.path, reading.lines, places[0] if places else (), sentence)
+    """A sentence with the line of the thing that it names: of one that it names with its kind, else of the first."""
+    words = sentence.replace(",", " ").replace(":", " ").split()
+    things = [place for place in reading.lines if (place[0], len(place)) in THINGS and place[-1] in words]
+    kinds = [place for place in things if f"{THINGS[str(place[0]), len(place)]} {place[-1]}" in " ".join(words)]
+    ordered = sorted(kinds or things, key=lambda place: words.index(str(place[-1])))
+    return located(reading.path, reading.lines, ordered[0] if ordered else (), sentence)
+
+
+def _pruned(changes: list[ApplyChange], new: Config) -> list[str]:
+    """The things that go; what a port of a bond had is that of the bond."""
+    members = {f"port {port.name}" for port in new.network.members}
+    return [change.thing for change in changes if change.action == "remove" and change.thing not in members]
 
 
 def _of_routes(before: list[Route], wanted: WantedRoutes) -> list[str]:
@@ -163,27 +196,20 @@ def _policy(wanted: FileOutcome, run: Runner, undo: list[Callable[[], object]]) 
         return
     path = paths.policy_file()
     before = path.read_text() if path.exists() else None
-    undo.append(lambda: policy_edit.restore(before, run))
+    undo.append(lambda: rollback.restore_policy(before, wanted.old_policy, wanted.policy, run))
     policy_edit.keep(wanted.policy, run)
 
 
 def _routes(wanted: FileOutcome, run: Runner, undo: list[Callable[[], object]], done: _Done) -> None:
     if wanted.routes.routes == wanted.old_routes and not _of_routes(wanted.old_routes, wanted.routes):
         return
-    secrets = routes.secrets_of_routes()
-    undo.append(lambda: routes.replace(wanted.old_routes, run, secrets))
-    for route in routes.replace(wanted.routes.routes, run, wanted.routes.secrets):
+    old, new, secrets = wanted.old_routes, wanted.routes, routes.secrets_of_routes()
+    undo.append(lambda: rollback.restore_routes(old, secrets, new.routes, run))
+    for route in routes.replace(new.routes, run, new.secrets, old):
         done.warnings.append(f"alert route {route.name} has no secret yet: name its file with secret_file, apply again")
 
 
-def _state(
-    reading: Reading,
-    wanted: FileOutcome,
-    host: NetworkServer,
-    say: Say,
-    undo: list[Callable[[], object]],
-    done: _Done,
-) -> None:
+def _state(reading: Reading, wanted: FileOutcome, host: NetworkServer, progress: _Progress, done: _Done) -> None:
     old, secrets = wanted.old, wanted.passwords
     new = trial_record.with_part(wanted.new, trial_record.part_of(old))
     if _same(new, old) and not due(secrets, host.run):
@@ -191,24 +217,26 @@ def _state(
     accounts_ = AccountChange(host.run)
     serving = ShareChange(host.server) if paths.pool_file().exists() else None
     shares = (old.shares, old.nfs) != (new.shares, new.nfs)
+    reached = ReachedState(progress.interrupts)
     parts: list[RenderPart] = [
         accounts_,
         *([serving] if shares and serving else []),
         # last: an account that had no password keeps none where a share cannot be served
-        *([HashChange(secrets, host.run)] if secrets.shadow or secrets.nt else []),
-        *(PasswordChange(name, password, host.run) for name, password in secrets.plain.items()),
+        PasswordsChange(secrets, host.run),
+        reached,
     ]
 
     def mutate(now: Config) -> Config:
         if now != old:
-            raise Refused("another change came between; apply the file again")
+            raise Refused(BETWEEN)
         return new
 
-    replaced = [user.name for user in old.users if new.user(user.name) is None or user.name in secrets.shadow]
-    before = kept_hashes(replaced, host.run)
-    made = Reconciliation(parts, say=say)
+    removed_users = [user.name for user in old.users if new.user(user.name) is None]
+    before = kept([*removed_users, *secrets.shadow, *secrets.plain], old, host.run)
+    progress.undo.append(lambda: rollback.restore_state(old, reached.state, before, host))
+    made = Reconciliation(parts, say=progress.say)
     config = store.change(invoking_user(), f"apply {reading.path.name}", mutate, made)
-    undo.append(lambda: _restore(old, before, host))
+    progress.interrupts.release()
     done.serial = config.serial
     done.verified += made.verified
     done.warnings += [*made.warnings, *([NO_POOL] if shares and not serving else [])]
@@ -228,14 +256,6 @@ def _released(removed: Iterable[DesiredShare], serving: ShareChange) -> list[str
     return sentences
 
 
-def _restore(old: Config, hashes: Passwords, host: NetworkServer) -> None:
-    """Make the state of before true again, as one more change; `hashes` are those of passwords that it had."""
-    serving = [ShareChange(host.server)] if paths.pool_file().exists() else []
-    done = Reconciliation([AccountChange(host.run), *serving])
-    config = store.change(invoking_user(), "apply, rolled back", lambda now: old, done)
-    accounts.set_hashes(config, hashes.shadow, hashes.nt, host.run)
-
-
 def _network(reading: Reading, wanted: FileOutcome, host: NetworkServer, done: _Done) -> None:
     part = trial_record.part_of(wanted.new)
     if part == trial_record.part_of(wanted.old):
@@ -249,20 +269,6 @@ def _network(reading: Reading, wanted: FileOutcome, host: NetworkServer, done: _
 def _same(new: Config, old: Config) -> bool:
     counters = {"serial": 0, "next_id": old.next_id, "next_project": old.next_project}
     return new.model_copy(update=counters) == old.model_copy(update=counters)
-
-
-def _rolled_back(error: MillraceError | OSError, undo: list[Callable[[], object]]) -> Refused | Failed:
-    troubles = []
-    for step in reversed(undo):
-        try:
-            step()
-        except (MillraceError, OSError) as trouble:
-            troubles.append(describe(trouble))
-    sentence = describe(error).rstrip(".")
-    if troubles:
-        return Failed(f"{sentence}; and restoring the previous state failed: {troubles[0]}")
-    ended = "" if sentence.endswith("nothing was changed") else "; nothing was changed"
-    return Refused(f"{sentence}{ended}")
 
 
 def _report(

@@ -1,16 +1,20 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The desired state of this server as a file that `millrace apply` reads, without secrets and without most defaults."""
+"""The desired state of this server as a file that `millrace apply` reads: each key that a verb decides, no secrets.
+
+Keys with their defaults are in it, too: what is changed after the export comes back with it.
+"""
 
 import json
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from millrace.cli.apply.model import ServerFile
+from millrace.cli.apply.model import DEFAULT, NONE, ServerFile
 from millrace.cli.apply.routes import entry_of
 from millrace.observe.alert import routes
 from millrace.plan.policy import edit as policy_edit
 from millrace.plan.policy.policy_file import parse_policy
+from millrace.protect.backup import backup_store
 from millrace.serve.config.model import Config, DesiredShare
 from millrace.serve.config.network import DesiredBond, DesiredLink, DesiredVlan
 from millrace.serve.share import permissions
@@ -18,6 +22,7 @@ from millrace.serve.share.options import size_text
 from millrace.system import paths
 from millrace.system.errors import Refused
 from millrace.system.files import write_text
+from millrace.system.names import several
 
 HEADER = """\
 # The desired state of this server; millrace apply reads it (docs/apply.md).
@@ -54,18 +59,30 @@ def values(config: Config) -> Table:
         "access": {
             name: {
                 "role": role,
-                **person.model_dump(mode="json", include={"full_name", "keys", "locked"}, exclude_defaults=True),
+                **person.model_dump(mode="json", include={"full_name", "keys", "locked"}),
             }
             for name, (person, role) in config.people.items()
         },
         "groups": {group.name: {} for group in config.groups},
         "users": {user.name: {"groups": list(user.groups)} for user in config.users if user.role is None},
-        "shares": {share.name: _share(share) for share in config.shares},
+        "shares": {share.name: _share(share) for share in config.shares if share.replica is None},
         "alert_routes": {
             route.name: entry_of(route).model_dump(mode="json", exclude_none=True) for route in routes.load()
         },
-        "policy": policy.model_dump(mode="json", exclude_unset=True),
+        "policy": policy.model_dump(mode="json", exclude_none=True),
     }
+
+
+def left_out(config: Config) -> list[str]:
+    """Return what no file for `millrace apply` decides and this server has, in sentences. BadInput: as `text`."""
+    replicas = [share.name for share in config.shares if share.replica is not None]
+    read = [share.name for share in config.shares if share.readers]
+    backups = [backup.name for backup in backup_store.load()]
+    return [
+        *([f"the file leaves replicas out: {several(replicas)}"] if replicas else []),
+        *([f"the file leaves out which servers may read the snapshots of {several(read)}"] if read else []),
+        *([f"the file leaves backups out: {several(backups)}"] if backups else []),
+    ]
 
 
 def _network(config: Config) -> Table:
@@ -85,9 +102,8 @@ def _network(config: Config) -> Table:
 
 
 def _link(link: DesiredLink) -> Table:
-    given = {"addresses": list(link.addresses), "dhcp": link.dhcp}
-    given |= {"gateway": link.gateway} if link.gateway else {}
-    return given | ({"mtu": link.mtu} if link.mtu else {})
+    given = {"addresses": list(link.addresses), "dhcp": link.dhcp, "mtu": link.mtu or DEFAULT}
+    return given | ({"gateway": link.gateway} if link.gateway else {})
 
 
 def _bond(bond: DesiredBond) -> Table:
@@ -99,23 +115,18 @@ def _vlan(vlan: DesiredVlan) -> Table:
 
 
 def _share(share: DesiredShare) -> Table:
-    table: Table = {"type": share.type}
-    table |= {"comment": share.comment} if share.comment else {}
+    table: Table = {"type": share.type, "comment": share.comment}
     for key in ("size", "soft_size", "child_size"):
         size = getattr(share, key)
-        table |= {key: size_text(size)} if size is not None else {}
+        table[key] = NONE if size is None else size_text(size)
     if share.type not in permissions.RULED:
-        table["writing"] = share.writing
-        table |= {"group": share.group} if share.group else {}
+        table |= {"writing": share.writing, "group": share.group or NONE}
     snapshots = share.snapshots
-    table["snapshots"] = "none" if snapshots is None else snapshots.model_dump(exclude_defaults=True)
-    table["nfs"] = share.nfs.model_dump(mode="json", exclude_defaults=True) | {"enabled": share.nfs.enabled}
-    smb = share.smb
-    table["smb"] = smb.model_dump(mode="json", exclude_defaults=True) | {
-        "enabled": smb.enabled,
-        "users": list(smb.users),
-        "groups": list(smb.groups),
-    }
+    table["snapshots"] = NONE if snapshots is None else snapshots.model_dump(exclude_defaults=True)
+    nfs = share.nfs
+    clients = [client.model_dump(mode="json", exclude_defaults=True) for client in nfs.clients]
+    table["nfs"] = nfs.model_dump(mode="json") | {"clients": clients}
+    table["smb"] = share.smb.model_dump(mode="json")
     return table
 
 

@@ -8,12 +8,12 @@ from millrace.cli.apply.model import AccessEntry, UserEntry
 from millrace.cli.apply.reading import Reading
 from millrace.serve.account import accounts
 from millrace.serve.account.password import strong_password
-from millrace.serve.config.model import Config
+from millrace.serve.config.model import ADMIN, Config
 from millrace.serve.render.registry import Change, RenderPart
-from millrace.system.account_files import AccountFiles
+from millrace.system.account_files import NO_PASSWORD, AccountFiles, editing
 from millrace.system.errors import BadInput
 from millrace.system.run import Runner
-from millrace.system.smb_passwords import nt_hashes
+from millrace.system.smb_passwords import nt_hashes, reload_direct, remove_smb
 
 
 @dataclass
@@ -25,19 +25,30 @@ class Passwords:
     nt: dict[str, str] = field(default_factory=dict)
 
 
-class HashChange(RenderPart):
-    """The passwords of users by their hashes, as the file has them."""
+@dataclass
+class KeptPasswords:
+    """What accounts had as passwords: `shadow` by account, empty for no line, and `nt` of those with one for SMB."""
 
-    def __init__(self, hashes: Passwords, run: Runner) -> None:
-        self._hashes = hashes
+    shadow: dict[str, str]
+    nt: dict[str, str]
+
+
+class PasswordsChange(RenderPart):
+    """The passwords of a file, for accounts that the change has made by then."""
+
+    def __init__(self, wanted: Passwords, run: Runner) -> None:
+        self._wanted = wanted
         self._run = run
 
     def prepare(self, change: Change) -> None:
-        """Set those that differ. Failed: a tool of the system or of Samba fails."""
-        known = [name for name in self._hashes.shadow if change.old.user(name) is not None]
-        before = kept_hashes(known, self._run)
-        change.on_failure(lambda: accounts.set_hashes(change.old, before.shadow, before.nt, self._run))
-        accounts.set_hashes(change.new, self._hashes.shadow, self._hashes.nt, self._run)
+        """Set those that differ. Failed: a tool of the system or of Samba fails; those of before are put back."""
+        wanted = self._wanted
+        names = [*wanted.plain, *wanted.shadow]
+        before = kept(names, change.old, self._run)
+        change.on_failure(lambda: put_back(change.old, before, self._run))
+        accounts.set_hashes(change.new, wanted.shadow, wanted.nt, self._run)
+        for name, password in wanted.plain.items():
+            accounts.set_password(name, password, self._run)
 
 
 def passwords(config: Config, reading: Reading, run: Runner) -> Passwords:
@@ -49,7 +60,8 @@ def passwords(config: Config, reading: Reading, run: Runner) -> Passwords:
     ]
     for section, name, entry in entries:
         place = (section, name, "password_file")
-        if entry.password_file is not None and not files.has_password(name):
+        # that of a locked account comes back with it
+        if entry.password_file is not None and not files.password(name).removeprefix("!").startswith("$"):
             password = reading.secret(place, entry.password_file)
             if password is None:
                 continue
@@ -73,8 +85,25 @@ def due(secrets: Passwords, run: Runner) -> list[str]:
     return list(names)
 
 
-def kept_hashes(names: Iterable[str], run: Runner) -> Passwords:
-    """Return the hashes that accounts have now. Refused: the caller is not root."""
-    listed = list(names)
-    shadow = accounts.shadow_hashes(listed)
-    return Passwords(shadow=shadow, nt=nt_hashes(listed, run) if listed else {})
+def kept(names: Iterable[str], config: Config, run: Runner) -> KeptPasswords:
+    """Return what those of these accounts that a state has have as passwords now. Refused: the caller is not root."""
+    files = AccountFiles()
+    listed = [name for name in dict.fromkeys(names) if name == ADMIN or config.user(name) is not None]
+    return KeptPasswords(
+        shadow={name: files.password(name) for name in listed}, nt=nt_hashes(listed, run) if listed else {}
+    )
+
+
+def put_back(config: Config, before: KeptPasswords, run: Runner) -> None:
+    """Give accounts of a state the passwords that they had, or none. Failed: a tool of Samba fails."""
+    now = AccountFiles()
+    if any(now.password(name) != value for name, value in before.shadow.items()):
+        with editing() as files:
+            for name, value in before.shadow.items():
+                files.set_password(name, value or NO_PASSWORD)
+    accounts.set_hashes(config, {}, {name: value for name, value in before.nt.items() if name != ADMIN}, run)
+    without = [name for name in before.shadow if name not in before.nt]
+    made = nt_hashes(without, run) if without else {}
+    if made:
+        remove_smb(list(made), run)
+        reload_direct(run)

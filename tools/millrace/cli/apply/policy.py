@@ -8,7 +8,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from millrace.cli.apply.reading import Reading, of_model
-from millrace.plan.policy import edit, keys
+from millrace.plan.policy import edit
 from millrace.plan.policy.model import Policy
 from millrace.system.errors import BadInput
 
@@ -24,9 +24,8 @@ def with_policy(text: str, reading: Reading, prune: bool) -> str:
     except (tomllib.TOMLDecodeError, ValidationError):
         reading.problem(("policy",), "the present policy cannot be read; correct it: millrace policy edit")
         return text
-    known = {f"{section}.{name}" for section, name, _ in keys.fields()}
-    old = {key: value for key, value in _flat(before) if key in _named(given)}
-    kept = {} if prune else given
+    sections = wanted if isinstance(wanted, dict) else {}
+    kept = {section: table for section, table in given.items() if not prune or section not in sections}
     merged = _merged(kept, wanted) if isinstance(wanted, dict) else wanted
     try:
         after = Policy.model_validate(merged)
@@ -34,8 +33,9 @@ def with_policy(text: str, reading: Reading, prune: bool) -> str:
         schema = Policy.model_json_schema()
         reading.problems += of_model(reading.path, reading.lines, error, ("policy",), schema)
         return text
-    new = {key: value for key, value in _flat(after) if key in _named(merged)}
-    changed = {key: new.get(key) for key in sorted(known & {*old, *new}) if old.get(key) != new.get(key)}
+    old, new, named = dict(_flat(before)), dict(_flat(after)), _named(merged)
+    # a key with the value that it has without being named stays as it is
+    changed = {key: new[key] if key in named else None for key in sorted(old) if old[key] != new[key]}
     try:
         return edit.with_keys(text, changed) if changed else text
     except BadInput as error:
@@ -45,6 +45,8 @@ def with_policy(text: str, reading: Reading, prune: bool) -> str:
 
 def removed(before: str, after: str) -> list[str]:
     """Return the keys that one text of a policy has and another has not."""
+    if before == after:
+        return []
     return sorted(_named(tomllib.loads(before)) - _named(tomllib.loads(after)))
 
 

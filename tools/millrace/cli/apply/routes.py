@@ -27,6 +27,7 @@ class WantedRoutes:
 def with_routes(before: list[Route], reading: Reading, prune: bool) -> WantedRoutes:
     """Return the routes with those of the file; what is wrong is noted in the reading."""
     named = reading.document.alert_routes
+    secrets = routes.secrets_of_routes() if named else {}
     wanted = WantedRoutes([route for route in before if not prune or named is None or route.name in named])
     for name, entry in (named or {}).items():
         place = ("alert_routes", name)
@@ -37,6 +38,10 @@ def with_routes(before: list[Route], reading: Reading, prune: bool) -> WantedRou
             route = _route(name, entry, secret)
         except (ValueError, BadInput) as error:
             reading.problem(place, str(error))
+            continue
+        if secret is None and route not in before and _lacks_secret(route, before, secrets):
+            what = "the URL of the webhook" if route.kind == "webhook" else "the password of its user"
+            reading.problem(place, f"secret_file is missing: {what}, which this server does not have for this receiver")
             continue
         wanted.secrets |= {name: secret} if secret is not None else {}
         if any(other.name == name for other in wanted.routes):
@@ -58,6 +63,10 @@ def entry_of(route: Route) -> RouteEntry:
     else:
         del values["security"]
     return RouteEntry.model_validate(values)
+
+
+def _lacks_secret(route: Route, before: list[Route], secrets: dict[str, str]) -> bool:
+    return route.needs_secret and route.name not in routes.kept_secrets(before, [route], secrets)
 
 
 def _route(name: str, entry: RouteEntry, secret: str | None) -> Route:

@@ -9,6 +9,7 @@ import click
 
 from millrace.system.command import command
 from millrace.system.output import Output, prints
+from millrace.system.printing import safe
 from millrace.system.prompt import confirm
 from millrace.system.run import attempt
 
@@ -51,9 +52,9 @@ def apply(
         return None
     if file is None:
         raise click.UsageError("Missing argument 'FILE'.")
-    given = _read(file)
+    given, host = _read(file), NetworkServer(attempt)
     try:
-        wanted = change.outcome(given, prune, attempt)
+        wanted = change.outcome(given, prune, host)
     except reading.FileProblems as error:
         _problems(error.problems)
         raise
@@ -63,7 +64,7 @@ def apply(
     if wanted.removed and not yes:
         show.text(report.lines(wanted.changes, diff))
         confirm(f"Remove {', '.join(wanted.removed)}?", "--yes")
-    done = change.apply(given, wanted, NetworkServer(attempt), lambda line: show.text([line]))
+    done = change.apply(given, wanted, host, lambda line: show.text([line]))
     show(done, lambda made: _lines(made, diff), done.warnings)
     show.text(f"{name} has no password yet: {command('millrace user passwd', name)}" for name in done.without_password)
     return None
@@ -86,9 +87,12 @@ def export(file: Path) -> None:
     config = store.load()
     if file.suffix == ".toml":
         as_toml.export(config, file)
+        for warning in as_toml.left_out(config):
+            click.echo(safe(f"warning: {warning}"), err=True)
     else:
         portable.export(config, file, attempt)
-    counts = f"{len(config.shares)} shares, {len(config.users)} users, {len(config.groups)} groups"
+    written = [share for share in config.shares if share.replica is None or file.suffix != ".toml"]
+    counts = f"{len(written)} shares, {len(config.users)} users, {len(config.groups)} groups"
     click.echo(f"{file}: {counts}.")
 
 

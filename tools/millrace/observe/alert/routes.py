@@ -137,13 +137,17 @@ def remove(name: str, run: Runner) -> None:
         must(run, ["systemctl", "stop", UNIT])
 
 
-def replace(wanted: list[Route], run: Runner, given: Mapping[str, str] | None = None) -> list[Route]:
+def replace(
+    wanted: list[Route], run: Runner, given: Mapping[str, str] | None = None, present: list[Route] | None = None
+) -> list[Route]:
     """Replace all routes; return those whose secret is missing, each to be removed and added again.
 
-    `given` are secrets by the name of their route. Any other secret stays with a route that leads where it led before.
-    Failed: systemd does not start the service.
+    `given` are secrets by the name of their route. Any other secret stays with a route that signs in where it did
+    before. Refused: the routes are not `present`, where that is named. Failed: systemd does not start the service.
     """
     with _changing() as (old, secrets):
+        if present is not None and old != present:
+            raise Refused("another change of alert routes came between")
         kept = {**kept_secrets(old, wanted, secrets), **(given or {})}
         if wanted:
             _keep(wanted, kept)
@@ -156,12 +160,12 @@ def replace(wanted: list[Route], run: Runner, given: Mapping[str, str] | None = 
 
 
 def kept_secrets(old: Iterable[Route], wanted: Iterable[Route], secrets: Mapping[str, str]) -> dict[str, str]:
-    """Return the secrets of the wanted routes that lead where they led before."""
+    """Return the secrets of the wanted routes that sign in as before: same host, port, security and user."""
     before = {route.name: route for route in old}
     return {
         route.name: secrets[route.name]
         for route in wanted
-        if route.name in secrets and (was := before.get(route.name)) and _undated(was) == _undated(route)
+        if route.name in secrets and (was := before.get(route.name)) and _receiver(was) == _receiver(route)
     }
 
 
@@ -212,9 +216,9 @@ def _is_secure(route: Route) -> bool:
     return route.security is not Security.NONE
 
 
-def _undated(route: Route) -> Route:
-    """The route without its sign of life, which says nothing of where it leads."""
-    return route.model_copy(update={"daily": None})
+def _receiver(route: Route) -> tuple[object, ...]:
+    """The receiver of the secret of a route, and the security of its way; recipients and times are no part of it."""
+    return (route.kind, *(getattr(route, key, None) for key in ("host", "port", "security", "user")))
 
 
 def _daily(text: str | None) -> str | None:

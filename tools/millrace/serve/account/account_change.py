@@ -33,10 +33,7 @@ class AccountChange(RenderPart):
         rights from itself, which ends this very change. Failed: one cannot be created.
         """
         old, new = change.old, change.new
-        if old.people != new.people:
-            _refuse_own(old, new)
-            if set(old.administrators) - set(new.administrators):
-                _refuse_locked_out(new)
+        refuse(old, new)
         if left := unfinished.finish(old, self._run):
             change.warnings.append(f"an interrupted change had left {several(left)}, which is removed now")
         unfinished.begin(*_touched(old, new))
@@ -106,6 +103,14 @@ def _with_less(old: Config, new: Config) -> list[str]:
         elif RANK[after[1]] < RANK[role] or (after[0].locked and not person.locked):
             lost.append(name)
     return lost
+
+
+def refuse(old: Config, new: Config) -> None:
+    """Verify what a change does to people. Refused: it takes rights from who makes it, or locks administrators out."""
+    if old.people != new.people:
+        _refuse_own(old, new)
+        if set(old.administrators) - set(new.administrators):
+            _refuse_locked_out(new)
 
 
 def _refuse_own(old: Config, new: Config) -> None:

@@ -47,7 +47,13 @@ def execute(server: ShareServer, links: Reflinks) -> ReplicaReport | DrillReport
     with JOB.execution():
         order = ORDER.read()
         source = source_of(store.load(), order.share)
-        state = _states().of(order.share).model_copy(update={"tried_at": _now()})
+        state = _states().of(order.share)
+        if order.action == "sync":
+            began = _now()
+            state = state.model_copy(update={"tried_at": began, "since": state.since or began, "unfinished": order.id})
+            # now: a run that is killed writes nothing more
+            _write(state)
+            state = state.model_copy(update={"unfinished": None})
         try:
             ended = _carry_out(order, source, state, server, links)
         except (MillraceError, OSError) as error:
@@ -60,6 +66,7 @@ def execute(server: ShareServer, links: Reflinks) -> ReplicaReport | DrillReport
             current = _now() if ended.is_newest else state.current_at
             distrusted = state.distrusted and not ended.is_new
             changed = {"report": ended, "current_at": current, "distrusted": distrusted}
+            changed |= {"newest": ended.snapshot, "moment": ended.moment}
         _write(state.model_copy(update={"problem": None, **changed}))
         return ended
 

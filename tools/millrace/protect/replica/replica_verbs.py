@@ -189,7 +189,7 @@ def remove(name: str, name_again: str | None, show: Output) -> None:
 
 @replica.command("upkeep", hidden=True)
 def upkeep_() -> None:
-    """List snapshots for replicas, and run the replicas that are due (started by millrace-cleanup@schedule.service)."""
+    """Start the replica that is due, and list snapshots for replicas elsewhere (millrace-cleanup@schedule.service)."""
     from millrace.protect.replica.replica_upkeep import upkeep
     from millrace.serve.share.server import this_server
 
@@ -215,11 +215,11 @@ def replica_execute() -> None:
 @click.command("replica-end", hidden=True)
 def replica_end() -> None:
     """Record a run of a replica that was killed (millrace-reflink@replica.service at its end)."""
-    from millrace.protect.replica.replica_job import JOB
+    from millrace.protect.replica.replica_job import end
     from millrace.system.users import only_root
 
     only_root()
-    JOB.clean_up()
+    end()
 
 
 def _bar(lines: Iterable[Line]) -> Line | None:

@@ -8,12 +8,14 @@ that opens the replica. The replica knows the source by the CA of its certificat
 import pwd
 from collections.abc import Callable
 from contextlib import suppress
+from datetime import UTC, datetime
 
 from millrace.protect.replica import file_list
 from millrace.protect.replica.file_list import FILE_LIST, FileListHeader, LiveSnapshot, OwnerNames, SourceShare
 from millrace.protect.replica.replica_model import ReplicaCertificate, ReplicaChange
 from millrace.protect.snapshot import snapshot_job
 from millrace.protect.snapshot.snapshot_plan import UPKEEP
+from millrace.protect.snapshot.snapshot_schedule import made_at
 from millrace.protect.snapshot.snapshot_store import SnapshotStore
 from millrace.serve.certificate import files, pem, trust, x509
 from millrace.serve.certificate.trust import SHORTEST
@@ -129,7 +131,10 @@ def offer(server: ShareServer) -> list[str]:
 
 def _list_newest(share: DesiredShare, snapshots: SnapshotStore, config: Config) -> list[str]:
     rows = [row for row in snapshots.rows(config, share.name) if row.manifest is not None and not row.former]
-    manifest = rows[-1].manifest if rows else None
+    now = datetime.now(UTC)
+    # not by its name alone: one of a clock that was ahead would be the newest until then
+    timed = [(made, row.name, row.manifest) for row in rows if (made := made_at(row.name, now)) is not None]
+    manifest = max(timed, key=lambda each: each[:2])[2] if timed else None
     if manifest is None:
         return []
     place = snapshots.place(share.name, manifest.name)

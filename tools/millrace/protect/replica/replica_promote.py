@@ -11,7 +11,7 @@ from millrace.protect.replica.replica_model import Promotion
 from millrace.protect.replica.replica_stage import ReplicaStage
 from millrace.protect.snapshot import snapshot_rollback
 from millrace.protect.snapshot.rollback_model import SnapshotRollback
-from millrace.protect.snapshot.snapshot_model import SnapshotProgress
+from millrace.protect.snapshot.snapshot_model import SnapshotManifest, SnapshotProgress
 from millrace.protect.snapshot.snapshot_store import SnapshotStore
 from millrace.serve.config import store
 from millrace.serve.config.model import ADMIN, Config, DesiredShare, Nfs, Smb
@@ -33,16 +33,13 @@ def promote(name: str, again: str, server: ShareServer) -> Iterator[SnapshotProg
     no snapshot, or a job is under way. Failed: it is not served, and is a replica still.
     """
     only_root()
-    source = source_of(store.load(), name)
+    source_of(store.load(), name)
     if again.strip() != name:
         raise BadInput(f"the name of the replica was repeated as {shown(again)}, not {name}: nothing was changed")
     refuse_running(name, server)
     snapshots = SnapshotStore(server.pool.filesystem.mountpoint)
-    held = replica_stage.replicated(snapshots, name)
-    if not held:
-        raise Refused(f"replica {name} has no snapshot of {source.place} yet: millrace replica sync {name}")
-    newest = list(held)[-1]
-    manifest = held[newest]
+    manifest = chosen(name, server)
+    newest = manifest.name
     with replica_stage.listing(snapshots.place(name, newest)) as listed:
         settings = listed.header.settings
         for _ in listed.entries():
@@ -68,6 +65,16 @@ def promote(name: str, again: str, server: ShareServer) -> Iterator[SnapshotProg
         missing=lacking,
         warnings=report.warnings,
     )
+
+
+def chosen(name: str, server: ShareServer) -> SnapshotManifest:
+    """Return the snapshot that a promotion serves: the last one that came. BadInput, Refused: as `promote`."""
+    only_root()
+    source = source_of(store.load(), name)
+    held = replica_stage.replicated(SnapshotStore(server.pool.filesystem.mountpoint), name)
+    if not held:
+        raise Refused(f"replica {name} has no snapshot of {source.place} yet: millrace replica sync {name}")
+    return list(held.values())[-1]
 
 
 def _rolled_back(place: str, server: ShareServer) -> Iterator[SnapshotProgress]:

@@ -160,14 +160,21 @@ def promote(name: str, name_again: str | None, show: Output) -> None:
     It gets the type, the limits and the SMB users of the source. Users and groups that this server lacks are named.
     """
     from millrace.protect.replica.replica_model import Promotion
+    from millrace.protect.replica.replica_promote import chosen
     from millrace.protect.replica.replica_promote import promote as serve
     from millrace.protect.snapshot.snapshot_bar import snapshot_bar
     from millrace.serve.share.server import this_server
     from millrace.system.errors import Failed
     from millrace.system.prompt import repeated
+    from millrace.system.text import moment
 
+    server = this_server()
+    newest = chosen(name, server)
+    # before it is confirmed, and before it begins
+    at = moment(newest.moment or newest.last)
+    click.echo(f"{name} becomes what it was in snapshot {newest.name}, as of {at}", err=True)
     again = name_again or repeated("Name of the replica to promote", "--name-again NAME")
-    ended = show.each(serve(name, again, this_server()), snapshot_bar)
+    ended = show.each(serve(name, again, server), snapshot_bar)
     if not isinstance(ended, Promotion):
         raise Failed(f"replica {name} is not promoted: run the same command again")
     show.text(_promoted(ended))

@@ -51,6 +51,12 @@ def test_upkeep_starts_the_replica_and_does_not_wait_for_it(
     assert (order.share, order.action, order.by, followed) == ("copy", "sync", "the server", [])
 
 
+def test_run_that_ends_before_it_notes_anything_is_not_started_in_a_loop(replicas: Replicas) -> None:
+    assert upkeep(replicas) == ["replica copy is started"]
+    JOB.clear()
+    assert upkeep(replicas) == []
+
+
 def test_replica_that_has_waited_longest_is_the_first(replicas: Replicas) -> None:
     replica_change.add(f"{SOURCE}:other", "slow", {}, (CA, FINGERPRINT), replicas.appliance.server)
     for name, hours in (("copy", 2), ("slow", 3)):
@@ -64,9 +70,7 @@ def test_other_process_that_lists_snapshots_keeps_no_replica_from_its_start(repl
         assert upkeep(replicas) == ["replica copy is started"]
 
 
-def test_run_that_is_killed_each_time_is_late_and_says_so(
-    replicas: Replicas, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_run_that_is_killed_each_time_is_late_and_says_so(replicas: Replicas, monkeypatch: pytest.MonkeyPatch) -> None:
     killed(replicas, monkeypatch)
     state = STATES.read().of("copy")
     assert state.problem is None and state.tried_at is not None and late(OF, state, None, datetime.now(UTC)) is None

@@ -42,9 +42,8 @@ def _stop(run: Runner) -> None:
     order = ORDER.get()
     if order is not None and order.action == "sync":
         # before its end, which starts the next replica: this one is not due before its next period
-        at = datetime.now(UTC).isoformat(timespec="seconds")
         problem = f"it was cancelled by {invoking_user()}; the next run goes on"
-        _note(order, {"tried_at": at, "problem": problem, "unfinished": None})
+        _note(order, {"tried_at": _now(), "problem": problem, "unfinished": None})
     stop_unit(kinds.REPLICA, run)
 
 
@@ -55,6 +54,10 @@ def end() -> None:
     states = STATES.get()
     if order is not None and states is not None and states.of(order.share).unfinished == order.id:
         _note(order, {"problem": f"{KILLED}; the next run goes on"})
+
+
+def _now() -> str:
+    return datetime.now(UTC).isoformat(timespec="seconds")
 
 
 def _note(order: ReplicaOrder, what: dict[str, str | None]) -> None:
@@ -100,6 +103,9 @@ def start(order: ReplicaOrder, server: ShareServer) -> None:
     """Start the unit. Refused: another job keeps it from that. Failed: it does not start."""
     with JOB.starting(server.run, f"replica {order.share}", order.by):
         ORDER.write(order)
+        if order.action == "sync":
+            # before the unit, whose end starts what is due: one that ends at once is not started in a loop
+            _note(order, {"tried_at": _now()})
 
 
 def follow(order: ReplicaOrder, server: ShareServer) -> Iterator[ReplicaProgress | ReplicaReport | DrillReport]:

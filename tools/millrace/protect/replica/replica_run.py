@@ -9,7 +9,6 @@ import time
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from datetime import UTC, datetime
-from pathlib import Path
 
 from millrace.plan.policy import policy_in_force
 from millrace.protect.replica import replica_drill, replica_source, replica_stage

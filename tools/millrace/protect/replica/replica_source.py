@@ -128,7 +128,7 @@ def _offered(name: str, at: int) -> OfferedSnapshot | None:
 
 
 def _require_true(manifest: SnapshotManifest) -> None:
-    """Verify what is believed here later, when the snapshot is one of this server. BadInput: it is no time, or no id."""
+    """Verify what is believed here later, when the snapshot is one of this server. BadInput: it is no time or id."""
     try:
         for stored in (manifest.first, manifest.last, manifest.moment):
             if stored is not None:

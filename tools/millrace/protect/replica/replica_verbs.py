@@ -40,7 +40,7 @@ def replica() -> None:
 @click.option("--name", help="Name of the share here; the default is that of the source.")
 @click.option("--every", default="1h", show_default=True, help="Period: 15m to 7d; the source makes the snapshots.")
 @click.option("--keep", type=int, default=48, show_default=True, help="Snapshots of the source that are kept here.")
-@click.option("--fingerprint", help="First 8 or more digits of the fingerprint of the CA; without it, prompted for.")
+@click.option("--fingerprint", help="First 32 or more digits of the fingerprint of the CA; without it, prompted for.")
 @_change
 def add(
     place: str, authority: TextIO, name: str | None, every: str, keep: int, fingerprint: str | None, show: Output

@@ -3,8 +3,8 @@
 
 Never one that is not older than the newest complete scheduled one of its share, none of a share of an earlier time,
 none that a user made, and none whose time is not known: a clock that was wrong removes nothing. For free space the
-newest complete one of each kind stays, too, and none of a replica is removed: how many it keeps is its own, its runs end
-above the floor, and a source whose files were encrypted would fill the pool until the good ones of before were gone.
+newest complete one of each kind stays, too, and none of a replica is removed: how many it keeps is its own, its runs
+end above the floor, and a source whose files were encrypted would fill the pool until the good ones were gone.
 """
 
 import os

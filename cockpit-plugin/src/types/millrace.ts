@@ -3630,12 +3630,18 @@ export interface ReplicaSource {
 /**
  * What is known of a replica: its last runs. `problem` is why the last one ended badly; null where it did not.
  *
- * `current_at` is when it last had the newest snapshot of the source. `distrusted`: files here differed from the
- * source, so the next snapshot is read as a whole.
+ * `since` is when it was added, or when this record began. `tried_at` is when the last run began, or was cancelled;
+ * `unfinished` is the order of a run that began and has not ended by itself. `current_at` is when it last had the
+ * newest snapshot of the source. `newest` is the last snapshot that came here, `moment` when the source was like it.
+ * `distrusted`: files here differed from the source, so the next snapshot is read as a whole.
  */
 export interface ReplicaState {
     share: string;
+    since: string | null;
     tried_at: string | null;
+    unfinished: string | null;
+    newest: string | null;
+    moment: string | null;
     problem: string | null;
     current_at: string | null;
     report: ReplicaReport | null;
@@ -4683,13 +4689,15 @@ export interface SnapshotProgress {
 }
 
 /**
- * A server that may read the snapshots of a share, and nothing more: for its replica.
+ * A server that may read the snapshots of a share, for its replica.
  *
- * It shows a certificate of the CA of this `fingerprint`, which an administrator confirmed.
+ * An administrator confirmed its CA by this `fingerprint`. `is_added`: the CA is trusted for replicas alone, and no
+ * longer when no reader has it.
  */
 export interface SnapshotReader {
     address: string;
     fingerprint: string;
+    is_added: boolean;
 }
 
 /** A snapshot that is to be removed, when that is expected (ISO 8601 in UTC), and in how many seconds. */

@@ -69,6 +69,13 @@ def test_schedule_without_a_snapshot_is_carried_out(tmp_path: Path) -> None:
     assert ran(tmp_path, "schedule") == (0, ["snapshot upkeep"])
 
 
+def test_replica_that_ended_starts_the_next_one(tmp_path: Path) -> None:
+    assert ran(tmp_path, "replica") == (0, [])
+    (tmp_path / "var/millrace").mkdir(parents=True)
+    (tmp_path / "var/millrace/config.json").write_text('{\n  "replica": {\n  }\n}\n')
+    assert ran(tmp_path, "replica") == (0, ["replica upkeep"])
+
+
 def test_timer_of_schedules_is_up_only_while_shares_are_served() -> None:
     timer = unit("millrace-upkeep@snapshot.timer")
     assert timer["Unit"] == ["millrace-cleanup@schedule.service"] and timer["OnCalendar"][-1] == "*:1/15"

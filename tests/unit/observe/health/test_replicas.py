@@ -56,7 +56,8 @@ def current(minutes: int, **more: Any) -> ReplicaState:
         at=before(minutes),
         is_new=True,
     )
-    return ReplicaState(share="copy", tried_at=before(5), current_at=before(minutes), report=report, **more)
+    known = {"current_at": before(minutes), "moment": before(minutes), "report": report, **more}
+    return ReplicaState(share="copy", tried_at=before(5), **known)
 
 
 def test_replica_that_is_up_to_date_is_well(host: Host) -> None:
@@ -79,6 +80,12 @@ def test_replica_that_is_late_is_a_warning_with_the_reason_of_the_last_run(host:
 
 def test_replica_that_never_ended_well_is_late(host: Host) -> None:
     keep(ReplicaState(share="copy", tried_at=before(5), problem="refused"))
+    [finding] = replicas.check(host)
+    assert finding.level is Level.WARN and "it has no snapshot yet" in finding.sentence
+
+
+def test_first_run_that_is_killed_each_time_is_late(host: Host) -> None:
+    keep(ReplicaState(share="copy", since=before(200), tried_at=before(5)))
     [finding] = replicas.check(host)
     assert finding.level is Level.WARN and "it has no snapshot yet" in finding.sentence
 

@@ -4,7 +4,7 @@
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
@@ -14,8 +14,10 @@ from millrace.protect.replica.replica_job import JOB, ORDER, prepare
 from millrace.protect.replica.replica_model import DrillReport, ReplicaAction, ReplicaReport
 from millrace.protect.replica.replica_source import RemoteExport
 from millrace.serve.certificate import trust
+from millrace.serve.certificate.model import TrustedAuthorities
 from millrace.serve.clone import copy_run
 from tests.fakes.appliance import Appliance
+from tests.fakes.certificates import certificate
 from tests.unit.protect.replica.trees import Pair, places
 from tests.unit.protect.snapshot.conftest import Nas, nas
 
@@ -70,15 +72,40 @@ class Replicas:
         return self.nas.snapshots.place(share, name) / "tree"
 
 
+@dataclass
+class TrustedCas:
+    """The CAs that clients are verified with: that of the server first, by their fingerprints."""
+
+    known: list[str] = field(default_factory=lambda: [":".join(["00"] * 32)])
+    of: dict[str, str] = field(default_factory=lambda: {CA: FINGERPRINT})
+
+    def add(self, text: str) -> None:
+        self.known += [self.of[text]] if self.of[text] not in self.known else []
+
+    def remove(self, fingerprint: str) -> None:
+        assert fingerprint != self.known[0]
+        self.known.remove(fingerprint)
+
+    def trusted(self) -> TrustedAuthorities:
+        shown = [certificate().model_copy(update={"fingerprint": known}) for known in self.known]
+        return TrustedAuthorities(trusted=shown, revocations=[])
+
+
 @pytest.fixture
-def source(nas: Nas, monkeypatch: pytest.MonkeyPatch) -> Replicas:
+def trusted() -> TrustedCas:
+    return TrustedCas()
+
+
+@pytest.fixture
+def source(nas: Nas, trusted: TrustedCas, monkeypatch: pytest.MonkeyPatch) -> Replicas:
     """Data, whose snapshots a server may read."""
     nas.appliance.TAKEN = (
         *nas.appliance.TAKEN,
         "nft -f *",
         "systemctl start --no-block millrace-cleanup@schedule.service",
     )
-    monkeypatch.setattr(trust, "add", lambda _: None)
+    for name in ("add", "remove", "trusted"):
+        monkeypatch.setattr(trust, name, getattr(trusted, name))
     replica_pairing.allow("data", READER, CA, FINGERPRINT, nas.appliance.server)
     return Replicas(nas)
 

@@ -140,12 +140,18 @@ def test_replica_is_due_after_its_period(minutes: int, due: bool) -> None:
 def test_fingerprint_is_confirmed_by_its_first_digits() -> None:
     text = self_signed("other")[0]
     with pytest.raises(BadInput, match="is not the beginning of the fingerprint") as raised:
-        replica_pairing.confirmed(text, "00000000", lambda _: "")
-    known = str(raised.value).partition("fingerprint ")[2].partition(": nothing")[0]
-    assert replica_pairing.confirmed(text, known[:11].lower(), lambda _: "") == known
+        replica_pairing.confirmed(text, "0" * 32, lambda _: "")
+    known = str(raised.value).partition("fingerprint ")[2].partition(", 32 digits")[0]
+    assert replica_pairing.confirmed(text, known[:47].lower(), lambda _: "") == known
     assert replica_pairing.confirmed(text, None, lambda asked: asked) == known
     with pytest.raises(BadInput, match="is not the beginning"):
-        replica_pairing.confirmed(text, known[:5], lambda _: "")
+        replica_pairing.confirmed(text, known[:46], lambda _: "")
+
+
+def test_one_fingerprint_confirms_one_certificate() -> None:
+    text = self_signed("other")[0] + self_signed("third")[0]
+    with pytest.raises(BadInput, match="the input has 2 certificates, and one fingerprint confirms one"):
+        replica_pairing.confirmed(text, None, lambda asked: asked)
 
 
 def test_firewall_lets_nfs_out_to_sources_of_both_kinds() -> None:

@@ -43,7 +43,15 @@ def state(hours: float, different: int | None = None, problem: str | None = None
         name = report.snapshot
         drill = DrillReport(id="2", share="copy", snapshot=name, at=at(1), files=9, bytes=1, different=different)
     current = at(hours)
-    return ReplicaState(share="copy", tried_at=current, current_at=current, report=report, drill=drill, problem=problem)
+    return ReplicaState(
+        share="copy",
+        tried_at=current,
+        current_at=current,
+        moment=current,
+        report=report,
+        drill=drill,
+        problem=problem,
+    )
 
 
 def lit(config: Config, known: ReplicaState | None) -> Light:
@@ -65,7 +73,9 @@ def test_replica_that_is_up_to_date_is_ok_and_says_when_the_next_is_due(root_use
         (state(5), "late", "not up to date for more than 3 periods"),
         (state(0.5, different=2), "failed", "differed from the source"),
         (ReplicaState(share="copy", tried_at=at(0), problem="no answer"), "late", "it has no snapshot yet"),
-        (None, "none", "has no snapshot yet"),
+        (ReplicaState(share="copy", since=at(1)), "none", "has no snapshot yet"),
+        (ReplicaState(share="copy", since=at(4)), "late", "it has no snapshot yet"),
+        (None, "none", "has no record of its runs yet"),
     ],
 )
 def test_replica_that_does_not_protect_says_why(

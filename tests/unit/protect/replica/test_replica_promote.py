@@ -5,6 +5,8 @@ from collections.abc import Iterator
 
 import pytest
 
+from millrace.plan.policy import policy_in_force
+from millrace.plan.policy.model import Policy
 from millrace.protect.replica import replica_promote
 from millrace.protect.replica.file_list import FileListEnd, SourceShare
 from millrace.protect.replica.replica_model import STATES, Promotion
@@ -15,6 +17,7 @@ from millrace.protect.snapshot.snapshot_model import SnapshotOrder
 from millrace.serve.clone.clone_again import ChangeClock
 from millrace.serve.config import store
 from millrace.serve.config.model import Config, Group, User
+from millrace.serve.share import edit
 from millrace.serve.share.server import ShareServer
 from millrace.system.errors import BadInput, Failed, Refused
 from tests.fakes.jobs import shown
@@ -87,6 +90,35 @@ def test_promotion_that_failed_leaves_a_replica_and_is_run_again(
             promoted(ready)
     copy = store.load().share("copy")
     assert copy is not None and copy.replica is not None and not copy.nfs.enabled
+
+
+def test_promoted_replica_is_served_to_no_more_than_on_its_source(ready: Replicas) -> None:
+    clients = ["10.0.0.0/24 access=ro squash=all"]
+    wanted = {"nfs_clients": clients, "smb_networks": ["10.1.0.0/24"], "encryption": "required", "audit": True}
+    edit.set_share("data", {**wanted, "child_size": "1GiB"}, ready.appliance.server)
+    ready.snapshot(2)
+    ready.synced()
+    ended = promoted(ready)
+    copy = store.load().share("copy")
+    assert copy is not None and not copy.nfs.enabled and copy.child_size == 1 << 30
+    assert (copy.smb.networks, copy.smb.encryption, copy.smb.audit) == (["10.1.0.0/24"], "required", True)
+    allow = "millrace share set copy --nfs --nfs-client '10.0.0.0/24 access=ro squash=all sec=sys'"
+    assert ended.missing[0].endswith(f"to clients of its own: decide who may mount it, then {allow}")
+
+
+def test_source_of_privileged_ports_leaves_nfs_off_here(monkeypatch: pytest.MonkeyPatch) -> None:
+    policy = Policy()
+    wider = policy.model_copy(update={"nfs": policy.nfs.model_copy(update={"privileged_ports": False})})
+    monkeypatch.setattr(policy_in_force, "in_force", lambda: wider)
+    settings = SourceShare(type="mixed", privileged_ports=True)
+    [line] = replica_promote.narrower("copy", settings)
+    assert "to privileged ports only" in line and replica_promote.narrower("copy", SourceShare(type="mixed")) == []
+
+
+def test_share_that_nobody_may_open_here_is_the_administrator_s(ready: Replicas) -> None:
+    settings = SourceShare(type="mixed", nfs_clients=["10.0.0.7"], smb=False, smb_users=["ann"])
+    copy = replica_promote._served(store.load(), "copy", settings).share("copy")
+    assert copy is not None and (copy.nfs.enabled, copy.smb.enabled, copy.smb.users) == (False, True, ["admin"])
 
 
 def test_users_and_groups_that_are_missing_are_named() -> None:

@@ -61,14 +61,24 @@ class LiveSnapshot(NamedSnapshot):
 
 
 class SourceShare(Contract):
-    """What a promoted replica takes over: the limits of the share in bytes, and who opened it over SMB."""
+    """What a promoted replica takes over: the limits of the share in bytes, and who opened it, from where and how.
+
+    `nfs_clients` are the NFS clients of the share itself, as `millrace share set --nfs-client` has them; none: the
+    client networks of the source. `privileged_ports`: the source takes NFS from ports below 1024 only.
+    """
 
     type: str
     size: int | None = None
     soft_size: int | None = None
     smb_users: list[str] = Field(default_factory=list)
     smb_groups: list[str] = Field(default_factory=list)
+    smb_networks: list[str] = Field(default_factory=list)
+    smb_encryption: str = "offered"
+    smb_audit: bool = False
+    child_size: int | None = None
     nfs: bool = True
+    nfs_clients: list[str] = Field(default_factory=list)
+    privileged_ports: bool = False
     smb: bool = True
     group: str | None = None
     writing: str = "own"

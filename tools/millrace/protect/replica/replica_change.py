@@ -3,12 +3,14 @@
 
 import re
 from collections.abc import Callable, Mapping
+from datetime import UTC, datetime
 from typing import Any
 
 from millrace.protect.replica import replica_source
 from millrace.protect.replica.replica_job import JOB, ORDER, source_of
-from millrace.protect.replica.replica_model import STATES, ReplicaChange, ReplicaStates
+from millrace.protect.replica.replica_model import STATES, ReplicaChange, ReplicaState, ReplicaStates
 from millrace.protect.replica.replica_stage import ReplicaStage
+from millrace.protect.snapshot.snapshot_schedule import stamp
 from millrace.protect.snapshot.snapshot_store import SnapshotStore
 from millrace.serve.config import store
 from millrace.serve.config.model import Config, DesiredShare, Nfs, Smb
@@ -87,6 +89,8 @@ def add(
 
     report = edit.change([own], f"replica add {source.place} as {own}", mutate, lambda: host)
     replica_source.trust_sources(store.load(), host.run)
+    forget(own)
+    STATES.write((STATES.get() or ReplicaStates()).with_state(ReplicaState(share=own, since=stamp(datetime.now(UTC)))))
     done = [f"{own} is a replica of {source.place}, brought up to date every {source.every} minutes"]
     return ReplicaChange(share=own, done=done, warnings=report.warnings)
 

@@ -4,6 +4,7 @@
 import time
 import uuid
 from collections.abc import Iterator
+from datetime import UTC, datetime
 
 from millrace.protect.replica.replica_model import (
     STATES,
@@ -12,6 +13,7 @@ from millrace.protect.replica.replica_model import (
     ReplicaOrder,
     ReplicaProgress,
     ReplicaReport,
+    ReplicaStates,
 )
 from millrace.protect.replica.tree_build import Built
 from millrace.serve.config import store
@@ -20,8 +22,9 @@ from millrace.serve.config.replica import ReplicaSource
 from millrace.serve.share.server import ShareServer
 from millrace.system.errors import BadInput, Failed, Refused
 from millrace.system.jobs import job_paths, kinds
-from millrace.system.jobs.job import POLL, Document, Glance, Job, by_stopping
+from millrace.system.jobs.job import KILLED, POLL, Document, Glance, Job, stop_unit
 from millrace.system.names import share_name
+from millrace.system.run import Runner
 from millrace.system.users import invoking_user, only_root
 
 ORDER = Document(job_paths.replica_order_file, ReplicaOrder)
@@ -35,10 +38,37 @@ def _glance() -> Glance | None:
     return Glance(f"replica {now.share}", now.entries / now.total if now.total else None, None, now.rate)
 
 
+def _stop(run: Runner) -> None:
+    order = ORDER.get()
+    if order is not None and order.action == "sync":
+        # before its end, which starts the next replica: this one is not due before its next period
+        problem = f"it was cancelled by {invoking_user()}; the next run goes on"
+        _note(order, {"tried_at": _now(), "problem": problem, "unfinished": None})
+    stop_unit(kinds.REPLICA, run)
+
+
+def end() -> None:
+    """Record a run that was killed, also of its replica. Refused: a process carries one out."""
+    order = ORDER.get()
+    JOB.clean_up()
+    states = STATES.get()
+    if order is not None and states is not None and states.of(order.share).unfinished == order.id:
+        _note(order, {"problem": f"{KILLED}; the next run goes on"})
+
+
+def _now() -> str:
+    return datetime.now(UTC).isoformat(timespec="seconds")
+
+
+def _note(order: ReplicaOrder, what: dict[str, str | None]) -> None:
+    states = STATES.get() or ReplicaStates()
+    STATES.write(states.with_state(states.of(order.share).model_copy(update=what)))
+
+
 JOB = Job(
     kind=kinds.REPLICA,
     busy="another replica is being brought up to date: millrace job show replica",
-    stop=by_stopping(kinds.REPLICA),
+    stop=_stop,
     glance=_glance,
     files=(ORDER, PROGRESS),
 )
@@ -73,6 +103,9 @@ def start(order: ReplicaOrder, server: ShareServer) -> None:
     """Start the unit. Refused: another job keeps it from that. Failed: it does not start."""
     with JOB.starting(server.run, f"replica {order.share}", order.by):
         ORDER.write(order)
+        if order.action == "sync":
+            # before the unit, whose end starts what is due: one that ends at once is not started in a loop
+            _note(order, {"tried_at": _now()})
 
 
 def follow(order: ReplicaOrder, server: ShareServer) -> Iterator[ReplicaProgress | ReplicaReport | DrillReport]:

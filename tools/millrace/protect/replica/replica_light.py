@@ -29,7 +29,7 @@ def lights(config: Config, now: datetime, run: Runner | None = None) -> list[Lig
 
 
 def _replica(share: str, source: ReplicaSource, state: ReplicaState, now: datetime, running: bool) -> Light:
-    last = state.report.moment if state.report is not None else None
+    last = state.moment
     show = command("millrace replica status", share)
     light, sentence, todo = _state(share, source, state, last, now)
     if running:
@@ -61,7 +61,9 @@ def _state(
     if reason := late(source, state, last, now):
         return "late", f"Replica {share} of {source.place} is late: {reason}.", show
     if last is None:
-        return "none", f"Replica {share} of {source.place} has no snapshot yet.", None
+        # without a record it is not known what the pool holds; the upkeep looks
+        known = "has no snapshot yet" if state.since is not None else "has no record of its runs yet"
+        return "none", f"Replica {share} of {source.place} {known}.", None
     return "ok", f"Replica {share} of {source.place} has its snapshot of {moment(last)}.", None
 
 

@@ -87,12 +87,18 @@ class DrillReport(Contract):
 class ReplicaState(Contract):
     """What is known of a replica: its last runs. `problem` is why the last one ended badly; null where it did not.
 
-    `current_at` is when it last had the newest snapshot of the source. `distrusted`: files here differed from the
-    source, so the next snapshot is read as a whole.
+    `since` is when it was added, or when this record began. `tried_at` is when the last run began, or was cancelled;
+    `unfinished` is the order of a run that began and has not ended by itself. `current_at` is when it last had the
+    newest snapshot of the source. `newest` is the last snapshot that came here, `moment` when the source was like it.
+    `distrusted`: files here differed from the source, so the next snapshot is read as a whole.
     """
 
     share: str
+    since: str | None = None
     tried_at: str | None = None
+    unfinished: str | None = None
+    newest: str | None = None
+    moment: str | None = None
     problem: str | None = None
     current_at: str | None = None
     report: ReplicaReport | None = None
@@ -195,11 +201,15 @@ def late(source: ReplicaSource, state: ReplicaState, moment: str | None, now: da
     if source.paused:
         return None
     period = timedelta(minutes=source.every)
-    if state.current_at is None or moment is None:
-        return None if state.problem is None else "it has no snapshot yet"
-    lag, age = ages.age(state.current_at, now), ages.age(moment, now)
-    if lag is None or lag > LATE * period:
+    # before the first end from when it was added: a run that is killed each time has none
+    counted = state.current_at or state.since
+    lag = None if counted is None else ages.age(counted, now)
+    is_behind = counted is not None and (lag is None or lag > LATE * period)
+    if moment is None:
+        return "it has no snapshot yet" if is_behind or state.problem is not None else None
+    if is_behind:
         return f"it was not up to date for more than {LATE} periods"
+    age = ages.age(moment, now)
     if age is None or age > max(LATE * period, LEAST_LATE):
         return f"its newest snapshot is older than {LATE} periods: the source makes none, or has listed none"
     return None

@@ -31,12 +31,13 @@ def certificate(show: Output) -> None:
 @click.argument("share", shell_complete=SHARES)
 @click.argument("address")
 @click.argument("authority", type=click.File("r", encoding="ascii", errors="replace"), metavar="FILE")
-@click.option("--fingerprint", help="First 8 or more digits of the fingerprint of the CA; without it, prompted for.")
+@click.option("--fingerprint", help="First 32 or more digits of the fingerprint of the CA; without it, prompted for.")
 @_change
 def allow(share: str, address: str, authority: TextIO, fingerprint: str | None, show: Output) -> None:
-    """Let the server at ADDRESS have a replica of SHARE: it may read the snapshots of the share, and nothing more.
+    """Let the server at ADDRESS have a replica of SHARE: it may read the snapshots of the share over mutual TLS.
 
-    FILE has the CA of that server (`millrace replica certificate` there; `-` reads stdin).
+    FILE has the CA of that server (`millrace replica certificate` there; `-` reads stdin). It is trusted for
+    certificates of all clients with mutual TLS.
     """
     from millrace.protect.replica import replica_pairing
     from millrace.serve.share.server import this_server
@@ -65,7 +66,7 @@ def confirmed(authority: TextIO, fingerprint: str | None) -> tuple[str, str]:
 
     def ask(known: str) -> str:
         click.echo(f"The fingerprint of the CA is {known}", err=True)
-        return repeated("First 8 digits, as the other server shows them", "--fingerprint DIGITS")
+        return repeated("First 32 digits or more, as the other server shows them", "--fingerprint DIGITS")
 
     text = authority.read(LARGEST)
     return text, replica_pairing.confirmed(text, fingerprint, ask)

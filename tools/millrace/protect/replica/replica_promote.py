@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """A replica becomes a served share: its newest snapshot is its content, with the limits and users of the source."""
 
+import shlex
 from collections.abc import Iterator
 
+from millrace.plan.policy import policy_in_force
 from millrace.protect.replica import replica_source, replica_stage
 from millrace.protect.replica.file_list import FileListEnd, SourceShare
 from millrace.protect.replica.replica_change import forget, refuse_running
@@ -11,12 +13,13 @@ from millrace.protect.replica.replica_model import Promotion
 from millrace.protect.replica.replica_stage import ReplicaStage
 from millrace.protect.snapshot import snapshot_rollback
 from millrace.protect.snapshot.rollback_model import SnapshotRollback
-from millrace.protect.snapshot.snapshot_model import SnapshotProgress
+from millrace.protect.snapshot.snapshot_model import SnapshotManifest, SnapshotProgress
 from millrace.protect.snapshot.snapshot_store import SnapshotStore
 from millrace.serve.config import store
-from millrace.serve.config.model import ADMIN, Config, DesiredShare, Nfs, Smb
+from millrace.serve.config.model import ADMIN, Config, DesiredShare
 from millrace.serve.share import edit
 from millrace.serve.share.server import ShareServer
+from millrace.system.command import command
 from millrace.system.documents import checked
 from millrace.system.errors import BadInput, Failed, Refused
 from millrace.system.text import one_line, shown
@@ -33,16 +36,13 @@ def promote(name: str, again: str, server: ShareServer) -> Iterator[SnapshotProg
     no snapshot, or a job is under way. Failed: it is not served, and is a replica still.
     """
     only_root()
-    source = source_of(store.load(), name)
+    source_of(store.load(), name)
     if again.strip() != name:
         raise BadInput(f"the name of the replica was repeated as {shown(again)}, not {name}: nothing was changed")
     refuse_running(name, server)
     snapshots = SnapshotStore(server.pool.filesystem.mountpoint)
-    held = replica_stage.replicated(snapshots, name)
-    if not held:
-        raise Refused(f"replica {name} has no snapshot of {source.place} yet: millrace replica sync {name}")
-    newest = list(held)[-1]
-    manifest = held[newest]
+    manifest = chosen(name, server)
+    newest = manifest.name
     with replica_stage.listing(snapshots.place(name, newest)) as listed:
         settings = listed.header.settings
         for _ in listed.entries():
@@ -54,7 +54,7 @@ def promote(name: str, again: str, server: ShareServer) -> Iterator[SnapshotProg
         [name], f"replica promote {name}: limits", lambda config: _limited(config, name, settings), lambda: server
     )
     yield from _rolled_back(f"{name}@{newest}", server)
-    lacking = missing(settings, end, store.load())
+    lacking = [*narrower(name, settings), *missing(settings, end, store.load())]
     report = edit.change(
         [name], f"replica promote {name}", lambda config: _served(config, name, settings), lambda: server
     )
@@ -68,6 +68,16 @@ def promote(name: str, again: str, server: ShareServer) -> Iterator[SnapshotProg
         missing=lacking,
         warnings=report.warnings,
     )
+
+
+def chosen(name: str, server: ShareServer) -> SnapshotManifest:
+    """Return the snapshot that a promotion serves: the last one that came. BadInput, Refused: as `promote`."""
+    only_root()
+    source = source_of(store.load(), name)
+    held = replica_stage.replicated(SnapshotStore(server.pool.filesystem.mountpoint), name)
+    if not held:
+        raise Refused(f"replica {name} has no snapshot of {source.place} yet: millrace replica sync {name}")
+    return list(held.values())[-1]
 
 
 def _rolled_back(place: str, server: ShareServer) -> Iterator[SnapshotProgress]:
@@ -89,7 +99,8 @@ def _limited(config: Config, name: str, settings: SourceShare) -> Config:
     assert before is not None
     source_of(config, name)
     # what is from another server is verified as what was typed
-    wanted = {**before.model_dump(), "type": settings.type, "size": settings.size, "soft_size": settings.soft_size}
+    limits = {"size": settings.size, "soft_size": settings.soft_size, "child_size": settings.child_size}
+    wanted = {**before.model_dump(), "type": settings.type, **limits}
     return _with(config, checked(lambda: DesiredShare.model_validate(wanted)))
 
 
@@ -99,21 +110,50 @@ def _served(config: Config, name: str, settings: SourceShare) -> Config:
     known_groups = {group.name for group in config.groups}
     users = [user for user in settings.smb_users if user == ADMIN or config.user(user) is not None]
     groups = [group for group in settings.smb_groups if group in known_groups]
-    if settings.smb and not users and not groups and not settings.nfs:
+    nfs = settings.nfs and _closed(settings) is None
+    smb = settings.smb and bool(users or groups)
+    if not nfs and not smb:
         # nobody of those is here, and somebody has to open it
-        users = [ADMIN]
+        smb, users, groups = True, [ADMIN], []
     group = settings.group if settings.group in known_groups else None
     ruled = settings.type in ("dataset-ro", "home")
     wanted = {
         **before.model_dump(),
         "replica": None,
-        "nfs": Nfs(enabled=settings.nfs).model_dump(),
-        "smb": Smb(enabled=settings.smb and bool(users or groups), users=users, groups=groups).model_dump(),
+        "nfs": {"enabled": nfs},
+        "smb": {
+            "enabled": smb,
+            "users": users,
+            "groups": groups,
+            "networks": settings.smb_networks,
+            "encryption": settings.smb_encryption,
+            "audit": settings.smb_audit,
+        },
         # the modes of the top are those of the source; without its group nobody else gets in by it
         "group": None if ruled else group,
         "writing": "own" if ruled or group is None else settings.writing,
     }
     return _with(config, checked(lambda: DesiredShare.model_validate(wanted)))
+
+
+def _closed(settings: SourceShare) -> str | None:
+    """Why NFS stays off, as this server would serve it to more clients than the source did; None where it would not."""
+    if settings.nfs_clients:
+        return "to clients of its own"
+    if settings.privileged_ports and not policy_in_force.in_force().nfs.privileged_ports:
+        return "to privileged ports only (policy: nfs.privileged_ports)"
+    return None
+
+
+def narrower(name: str, settings: SourceShare) -> list[str]:
+    """Return what the source served to fewer than this server would, and is off here, in sentences."""
+    why = _closed(settings)
+    if not settings.nfs or why is None:
+        return []
+    # quoted: the text is from another server
+    clients = [f"--nfs-client {shlex.quote(_fit(client))}" for client in settings.nfs_clients[:NAMED]]
+    allow = command("millrace share set", name, options=["--nfs", *clients])
+    return [f"NFS is off, as the source served the share {why}: decide who may mount it, then {allow}"]
 
 
 def missing(settings: SourceShare, end: FileListEnd, config: Config) -> list[str]:

@@ -6,10 +6,11 @@ import os
 import random
 import sys
 import time
-from contextlib import ExitStack, suppress
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager, suppress
 from datetime import UTC, datetime
-from pathlib import Path
 
+from millrace.plan.policy import policy_in_force
 from millrace.protect.replica import replica_drill, replica_source, replica_stage
 from millrace.protect.replica.file_list import FileListHeader
 from millrace.protect.replica.replica_job import JOB, ORDER, ReplicaWriter, source_of
@@ -23,9 +24,8 @@ from millrace.protect.replica.replica_model import (
 )
 from millrace.protect.replica.replica_source import OfferedSnapshot
 from millrace.protect.replica.replica_stage import PARTS, ReplicaStage, entries_of
-from millrace.protect.replica.tree_build import Built, DifferentContent, TreeBuild
+from millrace.protect.replica.tree_build import Built, ChangedList, DifferentContent, TreeBuild
 from millrace.protect.snapshot import snapshot_counts, snapshot_remove
-from millrace.protect.snapshot.snapshot_run import FLOOR
 from millrace.protect.snapshot.snapshot_store import SnapshotStore
 from millrace.serve.clone.clone_job import Reflinks
 from millrace.serve.config import store
@@ -40,6 +40,11 @@ from millrace.system.text import one_line
 from millrace.system.trees import nofollow
 
 AGAIN = "the next run goes on"
+MARGIN = 2
+"""By so many percent a run ends above the floor of free space (policy: snapshots.free), below which scheduled snapshots
+of all shares are removed: a source that suddenly has other content takes none from them."""
+
+_IN_JOURNAL = f"(the journal has the name: journalctl -u {JOB.unit}); {AGAIN}"
 
 
 def execute(server: ShareServer, links: Reflinks) -> ReplicaReport | DrillReport:
@@ -47,7 +52,13 @@ def execute(server: ShareServer, links: Reflinks) -> ReplicaReport | DrillReport
     with JOB.execution():
         order = ORDER.read()
         source = source_of(store.load(), order.share)
-        state = _states().of(order.share).model_copy(update={"tried_at": _now()})
+        state = _states().of(order.share)
+        if order.action == "sync":
+            began = _now()
+            state = state.model_copy(update={"tried_at": began, "since": state.since or began, "unfinished": order.id})
+            # now: a run that is killed writes nothing more
+            _write(state)
+            state = state.model_copy(update={"unfinished": None})
         try:
             ended = _carry_out(order, source, state, server, links)
         except (MillraceError, OSError) as error:
@@ -60,6 +71,7 @@ def execute(server: ShareServer, links: Reflinks) -> ReplicaReport | DrillReport
             current = _now() if ended.is_newest else state.current_at
             distrusted = state.distrusted and not ended.is_new
             changed = {"report": ended, "current_at": current, "distrusted": distrusted}
+            changed |= {"newest": ended.snapshot, "moment": ended.moment}
         _write(state.model_copy(update={"problem": None, **changed}))
         return ended
 
@@ -73,7 +85,8 @@ def _carry_out(
     replica_source.trust_sources(store.load(), server.run)
     with replica_source.mounted(source, server) as at:
         if order.action == "drill":
-            return replica_drill.drill(order, stage, at, links)
+            with _without_names():
+                return replica_drill.drill(order, stage, at, links)
         try:
             return sync(order, source, stage, at, server, links, state.distrusted)
         except DifferentContent as error:
@@ -154,11 +167,12 @@ def _build(
     distrusted: bool,
 ) -> Built:
     writer = ReplicaWriter(order.share, offer.name, offer.manifest.entries)
-    _require_room(stage.snapshots.mountpoint, offer.manifest.entries)
+    least = policy_in_force.in_force().snapshots.free + MARGIN
+    _require_room(stage.snapshots.mountpoint, least, offer.manifest.entries)
 
     def tick(done: Built) -> None:
         if writer(done):
-            _require_room(stage.snapshots.mountpoint, 0)
+            _require_room(stage.snapshots.mountpoint, least)
 
     with ExitStack() as stack:
         directory, tree = stack.enter_context(replica_source.opened(at, offer.name))
@@ -171,19 +185,28 @@ def _build(
         target = stack.enter_context(nofollow.directory(place / SNAPSHOT_TREE))
         parts = stack.enter_context(nofollow.directory(place / PARTS))
         build = TreeBuild(tree, target, parts, based, tick, links.share, random.SystemRandom())
-        done = _with_reason(build, place, order)
+        with _without_names():
+            done = build.run(entries_of(place), order.full)
     mine = {"share": order.share, "project": share.project, "by": f"replica of {offer.manifest.share}"}
     stage.publish(offer.name, offer.manifest.model_copy(update=mine))
     return done
 
 
-def _with_reason(build: TreeBuild, place: Path, order: ReplicaOrder) -> Built:
+@contextmanager
+def _without_names() -> Iterator[None]:
+    """Leave names that clients chose to the journal: everybody who sees this server reads why a run ended."""
     try:
-        return build.run(entries_of(place), order.full)
-    except OSError as error:
-        # names that clients chose stay in the journal
-        print(one_line(describe(error)), file=sys.stderr, flush=True)
+        yield
+    except (DifferentContent, ChangedList, Refused, BadInput):
+        # sentences without any
         raise
+    except (MillraceError, OSError) as error:
+        print(one_line(describe(error)), file=sys.stderr, flush=True)
+        if isinstance(error, OSError):
+            raise
+        if isinstance(error.__cause__, OSError):
+            raise error.__cause__ from error
+        raise Failed(f"a file or directory cannot be read or written {_IN_JOURNAL}") from error
 
 
 def _require_same(header: FileListHeader, offer: OfferedSnapshot) -> None:
@@ -191,14 +214,14 @@ def _require_same(header: FileListHeader, offer: OfferedSnapshot) -> None:
         raise BadInput(f"the list of files of snapshot {offer.name} of the source is that of another snapshot")
 
 
-def _require_room(mountpoint: str, entries: int) -> None:
-    """Refused: less than `FLOOR` percent of the pool, or of its inodes, is free, or would be with so many entries."""
+def _require_room(mountpoint: str, least: int, entries: int = 0) -> None:
+    """Refused: less than `least` percent of the pool, or of its inodes, is free, or would be with so many entries."""
     pool = os.statvfs(kept_snapshots.top(mountpoint).parent)
-    blocks, inodes = pool.f_bavail * 100 < pool.f_blocks * FLOOR, (pool.f_favail - entries) * 100 < pool.f_files * FLOOR
+    blocks, inodes = pool.f_bavail * 100 < pool.f_blocks * least, (pool.f_favail - entries) * 100 < pool.f_files * least
     if blocks or inodes:
         what = "the pool" if blocks else "the inodes of the pool"
         raise Refused(
-            f"less than {FLOOR} % of {what} of this server would be free: "
+            f"less than {least} % of {what} of this server would be free, {MARGIN} more than policy snapshots.free: "
             f"remove files, or {snapshot_remove.remedy()}; {AGAIN}"
         )
 
@@ -222,7 +245,7 @@ def _sentence(error: MillraceError | OSError, source: ReplicaSource) -> str:
         return f"the pool of this server is full: free space; {AGAIN}"
     if error.errno in (errno.ETIMEDOUT, errno.EIO, errno.ESTALE, errno.ECONNREFUSED):
         return f"{source.place} does not answer any more ({error.strerror}): verify that server; {AGAIN}"
-    return f"{error.strerror or type(error).__name__} (the journal has the name: journalctl -u {JOB.unit}); {AGAIN}"
+    return f"{error.strerror or type(error).__name__} {_IN_JOURNAL}"
 
 
 def _states() -> ReplicaStates:

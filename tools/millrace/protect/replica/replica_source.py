@@ -5,14 +5,17 @@ The source is another server: what it offers is no more than input, and names in
 """
 
 import os
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from ipaddress import ip_address
 from pathlib import Path
 
 from millrace.protect.replica.file_list import FILE_LIST
 from millrace.protect.snapshot.snapshot_model import SnapshotManifest
+from millrace.protect.snapshot.snapshot_schedule import is_ahead, made_at
 from millrace.serve.certificate import files
 from millrace.serve.clone import copy_run
 from millrace.serve.clone.copy_run import RemoteExport
@@ -21,7 +24,7 @@ from millrace.serve.config.replica import ReplicaSource
 from millrace.serve.share import client_snapshots, kept_snapshots
 from millrace.serve.share.kept_snapshots import MANIFEST, SNAPSHOT_TREE
 from millrace.serve.share.server import ShareServer
-from millrace.system import paths
+from millrace.system import ages, paths
 from millrace.system.command import command
 from millrace.system.documents import parse_model
 from millrace.system.errors import BadInput, Failed, Refused
@@ -32,6 +35,7 @@ from millrace.system.trees import nofollow
 
 # the copy of an export gives up in three minutes, too
 OPTIONS = copy_run.OPTIONS.replace("proto=tcp", "proto=tcp,sec=sys,xprtsec=mtls")
+_ID = re.compile("[0-9A-Za-z-]{1,64}")
 SETS = {4: "replica_sources4", 6: "replica_sources6"}
 
 
@@ -95,10 +99,17 @@ def mounted(source: ReplicaSource, server: ShareServer) -> Iterator[int]:
 def offered(at: int) -> list[OfferedSnapshot]:
     """Return the snapshots of the mounted source that have a list, the oldest first. BadInput: a manifest was changed.
 
-    OSError, Failed: the source cannot be read.
+    Those whose time has yet to come are left out: the clock of the source was ahead when it made them, and the newest
+    one by its name would be so until then. OSError, Failed: the source cannot be read.
     """
-    names = sorted(name for name in os.listdir(at) if snapshot_name.problem(name) is None)
-    return [each for name in names if (each := _offered(name, at)) is not None]
+    now = datetime.now(UTC)
+    timed = sorted((made, name) for name in _names(at) if (made := made_at(name, now)) is not None)
+    offers = [each for _, name in timed if (each := _offered(name, at)) is not None]
+    return [each for each in offers if not ages.is_ahead(each.moment, now)]
+
+
+def _names(at: int) -> list[str]:
+    return [name for name in os.listdir(at) if snapshot_name.problem(name) is None]
 
 
 def _offered(name: str, at: int) -> OfferedSnapshot | None:
@@ -112,7 +123,20 @@ def _offered(name: str, at: int) -> OfferedSnapshot | None:
     manifest = parse_model(content, Path(name) / MANIFEST, SnapshotManifest)
     if manifest.name != name:
         raise BadInput(f"snapshot {name} of the source has the manifest of another snapshot")
+    _require_true(manifest)
     return OfferedSnapshot(name, manifest)
+
+
+def _require_true(manifest: SnapshotManifest) -> None:
+    """Verify what is believed here later, when the snapshot is one of this server. BadInput: it is no time or id."""
+    try:
+        for stored in (manifest.first, manifest.last, manifest.moment):
+            if stored is not None:
+                ages.when(stored)
+    except ValueError as error:
+        raise BadInput(f"a time of snapshot {manifest.name} of the source is none") from error
+    if not _ID.fullmatch(manifest.id):
+        raise BadInput(f"the id of snapshot {manifest.name} of the source is none")
 
 
 @contextmanager
@@ -129,6 +153,11 @@ def newest(at: int, source: ReplicaSource) -> OfferedSnapshot:
     """
     offers = offered(at)
     if not offers:
+        if ahead := next((name for name in _names(at) if is_ahead(name, datetime.now(UTC))), None):
+            raise Refused(
+                f"the time of snapshot {ahead} of {source.place} has yet to come by the clock of this server, and it "
+                "has no other one with a list: verify the clocks of both servers (timedatectl), make a snapshot there"
+            )
         made = command("millrace snapshot create", source.share)
         raise Refused(
             f"{source.place} has no snapshot with a list of its files yet: make one there ({made}); the source lists "

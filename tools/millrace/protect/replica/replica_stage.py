@@ -7,6 +7,7 @@ that the next one goes on. No snapshot is made or removed there, and nothing lis
 
 import os
 import shutil
+import time
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
@@ -90,8 +91,15 @@ class ReplicaStage:
         stage.chmod(CROSSED)
         if manifest.type == "home" and self.share != SNAPSHOT_TREE:
             # the way of Samba to the home of a user (serve/share/client_snapshots.py)
-            (stage / self.share).symlink_to(SNAPSHOT_TREE)
+            link = stage / self.share
+            # a publication that was interrupted made it
+            if not (link.is_symlink() and os.readlink(link) == SNAPSHOT_TREE):
+                link.symlink_to(SNAPSHOT_TREE)
         write_model(stage / MANIFEST, manifest, 0o600)
+        # the time of the manifest is the order in which they came, whatever a clock said meanwhile
+        held = replicated(self.snapshots, self.share)
+        came = max([time.time_ns(), *(_came(self.snapshots, self.share, each) + 1 for each in held)])
+        os.utime(stage / MANIFEST, ns=(came, came))
         sync(stage)
         self.snapshots.take_in(stage, self.share, name)
 
@@ -153,7 +161,10 @@ def _base(directory: Path, is_exact: bool, stack: ExitStack) -> BaseTree:
 
 
 def replicated(store: SnapshotStore, share: str) -> dict[str, SnapshotManifest]:
-    """Return the snapshots of a replica that came from its source, the oldest first. OSError: they cannot be listed."""
+    """Return the snapshots of a replica that came from its source, in the order in which they came.
+
+    Not by their names: those have the clock of the source. OSError: they cannot be listed.
+    """
     held = {}
     for name in kept_snapshots.names(share, store.mountpoint):
         if (store.place(share, name) / FILE_LIST).is_file():
@@ -161,7 +172,12 @@ def replicated(store: SnapshotStore, share: str) -> dict[str, SnapshotManifest]:
                 held[name] = store.manifest(share, name)
             except BadInput:
                 continue
-    return held
+    return {name: held[name] for name in sorted(held, key=lambda each: (_came(store, share, each), each))}
+
+
+def _came(store: SnapshotStore, share: str, name: str) -> int:
+    """When a snapshot was published here, in nanoseconds since 1970."""
+    return (store.place(share, name) / MANIFEST).stat().st_mtime_ns
 
 
 def entries_of(directory: Path) -> Iterator[ListedEntry]:

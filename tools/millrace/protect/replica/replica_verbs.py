@@ -40,7 +40,7 @@ def replica() -> None:
 @click.option("--name", help="Name of the share here; the default is that of the source.")
 @click.option("--every", default="1h", show_default=True, help="Period: 15m to 7d; the source makes the snapshots.")
 @click.option("--keep", type=int, default=48, show_default=True, help="Snapshots of the source that are kept here.")
-@click.option("--fingerprint", help="First 8 or more digits of the fingerprint of the CA; without it, prompted for.")
+@click.option("--fingerprint", help="First 32 or more digits of the fingerprint of the CA; without it, prompted for.")
 @_change
 def add(
     place: str, authority: TextIO, name: str | None, every: str, keep: int, fingerprint: str | None, show: Output
@@ -160,14 +160,21 @@ def promote(name: str, name_again: str | None, show: Output) -> None:
     It gets the type, the limits and the SMB users of the source. Users and groups that this server lacks are named.
     """
     from millrace.protect.replica.replica_model import Promotion
+    from millrace.protect.replica.replica_promote import chosen
     from millrace.protect.replica.replica_promote import promote as serve
     from millrace.protect.snapshot.snapshot_bar import snapshot_bar
     from millrace.serve.share.server import this_server
     from millrace.system.errors import Failed
     from millrace.system.prompt import repeated
+    from millrace.system.text import moment
 
+    server = this_server()
+    newest = chosen(name, server)
+    # before it is confirmed, and before it begins
+    at = moment(newest.moment or newest.last)
+    click.echo(f"{name} becomes what it was in snapshot {newest.name}, as of {at}", err=True)
     again = name_again or repeated("Name of the replica to promote", "--name-again NAME")
-    ended = show.each(serve(name, again, this_server()), snapshot_bar)
+    ended = show.each(serve(name, again, server), snapshot_bar)
     if not isinstance(ended, Promotion):
         raise Failed(f"replica {name} is not promoted: run the same command again")
     show.text(_promoted(ended))
@@ -189,7 +196,7 @@ def remove(name: str, name_again: str | None, show: Output) -> None:
 
 @replica.command("upkeep", hidden=True)
 def upkeep_() -> None:
-    """List snapshots for replicas, and run the replicas that are due (started by millrace-cleanup@schedule.service)."""
+    """Start the replica that is due, and list snapshots for replicas elsewhere (millrace-cleanup@schedule.service)."""
     from millrace.protect.replica.replica_upkeep import upkeep
     from millrace.serve.share.server import this_server
 
@@ -215,11 +222,11 @@ def replica_execute() -> None:
 @click.command("replica-end", hidden=True)
 def replica_end() -> None:
     """Record a run of a replica that was killed (millrace-reflink@replica.service at its end)."""
-    from millrace.protect.replica.replica_job import JOB
+    from millrace.protect.replica.replica_job import end
     from millrace.system.users import only_root
 
     only_root()
-    JOB.clean_up()
+    end()
 
 
 def _bar(lines: Iterable[Line]) -> Line | None:

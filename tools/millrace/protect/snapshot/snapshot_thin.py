@@ -3,7 +3,8 @@
 
 Never one that is not older than the newest complete scheduled one of its share, none of a share of an earlier time,
 none that a user made, and none whose time is not known: a clock that was wrong removes nothing. For free space the
-newest complete one of each kind stays, too.
+newest complete one of each kind stays, too, and none of a replica is removed: how many it keeps is its own, its runs
+end above the floor, and a source whose files were encrypted would fill the pool until the good ones were gone.
 """
 
 import os
@@ -146,7 +147,11 @@ def _pool(mountpoint: str) -> os.statvfs_result:
 
 def _oldest(snapshots: SnapshotStore, now: datetime) -> list[SnapshotRow]:
     by_share: dict[str, list[SnapshotRow]] = {}
-    for row in snapshots.rows(store.load(), None):
+    config = store.load()
+    replicas = {share.name for share in config.shares if share.replica is not None}
+    for row in snapshots.rows(config, None):
+        if row.share in replicas:
+            continue
         by_share.setdefault(row.share, []).append(row)
     return sorted((row for rows in by_share.values() for row in spare(rows, now)), key=lambda row: row.name)
 

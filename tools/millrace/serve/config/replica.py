@@ -40,10 +40,12 @@ class ReplicaSource(DesiredModel):
 
 
 class SnapshotReader(DesiredModel):
-    """A server that may read the snapshots of a share, and nothing more: for its replica.
+    """A server that may read the snapshots of a share, for its replica.
 
-    It shows a certificate of the CA of this `fingerprint`, which an administrator confirmed.
+    An administrator confirmed its CA by this `fingerprint`. `is_added`: the CA is trusted for replicas alone, and no
+    longer when no reader has it.
     """
 
     address: HostAddress
     fingerprint: Fingerprint
+    is_added: bool = False

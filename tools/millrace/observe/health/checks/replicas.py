@@ -34,8 +34,7 @@ def check(host: Host) -> list[HealthFinding]:
 
 def _replica(name: str, source: ReplicaSource, state: ReplicaState, now: datetime) -> list[HealthFinding]:
     findings = []
-    moment = None if state.report is None else state.report.moment
-    if reason := late(source, state, moment, now):
+    if reason := late(source, state, state.moment, now):
         why = f" The last run: {state.problem.rstrip('.')}." if state.problem else ""
         findings.append(
             HealthFinding(

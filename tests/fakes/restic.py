@@ -20,7 +20,7 @@ from millrace.system.run import Result
 
 START = ["systemd-run", "--quiet", "--collect", "--wait", "--pipe", "--service-type=exec", "--expand-environment=no"]
 LOCK = """{
-  "time": "2026-11-30T11:30:01.584498286Z",
+  "time": "%s",
   "exclusive": false,
   "hostname": "%s",
   "username": "%s",
@@ -90,11 +90,11 @@ class Version:
 
 @dataclass
 class FakeRestic:
-    """A repository in memory. `locks` are pairs of host and user; `answers` end a command in another way."""
+    """A repository in memory. `locks` are host, user and time; `answers` end a command in another way."""
 
     password: str | None = None
     versions: list[Version] = field(default_factory=list)
-    locks: list[tuple[str, str]] = field(default_factory=list)
+    locks: list[tuple[str, str, str]] = field(default_factory=list)
     answers: dict[str, Result] = field(default_factory=dict)
     commands: list[list[str]] = field(default_factory=list)
     started: list[Started] = field(default_factory=list)
@@ -139,7 +139,7 @@ class FakeRestic:
 
     def _cat(self, words: list[str], _: Started) -> Result:
         assert words[0] == "lock" and words[2:] == ["--no-lock"]
-        return Result(0, LOCK % self.locks[int(words[1], 16)], "")
+        return Result(0, LOCK % (self.locks[int(words[1], 16)][2], *self.locks[int(words[1], 16)][:2]), "")
 
     def _unlock(self, words: list[str], _: Started) -> Result:
         assert words == []
@@ -147,7 +147,7 @@ class FakeRestic:
         return Result(0, "", "")
 
     def _snapshots(self, words: list[str], _: Started) -> Result:
-        assert words == ["--tag", "millrace"]
+        assert words == ["--tag", "millrace", "--no-lock"]
         return Result(
             0, json.dumps([self._listed(number, each) for number, each in enumerate(self.versions)]) + "\n", ""
         )
@@ -227,6 +227,7 @@ class FakeRestic:
         return Result(0, "[]\n", "")
 
     def _dump(self, words: list[str], _: Started) -> Result:
+        assert words[2:] == ["--no-lock"]
         return Result(0, self._version(words[0]).files[words[1]].content.decode(), "")
 
     def _restore(self, words: list[str], started: Started) -> Result:

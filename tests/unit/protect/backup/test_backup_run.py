@@ -2,6 +2,7 @@
 """Runs of a backup: which snapshot is sent, which files are read, and what becomes of one that fails."""
 
 import os
+from datetime import timedelta
 
 import pytest
 
@@ -99,13 +100,31 @@ def test_wrong_password_is_one_sentence(both: Site) -> None:
 
 def test_own_lock_is_removed_and_that_of_another_host_stays(site: Site) -> None:
     made(site)
-    site.fake.locks = [(os.uname().nodename, "millrace-backup")]
+    site.fake.locks = [(os.uname().nodename, "millrace-backup", site.at.isoformat())]
     site.carry_out("run")
     assert site.fake.locks == []
-    site.fake.locks = [("elsewhere", "bob")]
-    with pytest.raises(Failed, match="is locked by bob on elsewhere since 2026-11-30T11:30:01"):
+    since = site.at.isoformat()
+    site.fake.locks = [("elsewhere", "bob", since)]
+    with pytest.raises(Failed, match=f"is locked by bob on elsewhere since {since[:19]}"):
         site.carry_out("run")
-    assert site.fake.locks == [("elsewhere", "bob")]
+    assert site.fake.locks == [("elsewhere", "bob", since)]
+
+
+def test_abandoned_lock_of_another_host_is_removed_and_reported(site: Site) -> None:
+    made(site)
+    since = f"{site.at - timedelta(minutes=31):%Y-%m-%dT%H:%M:%S}"
+    site.fake.locks = [("elsewhere", "bob", f"{since}.584498286Z")]
+    words = site.carry_out("run")
+    assert words[0] == f"the abandoned lock of bob on elsewhere since {since} was removed" and site.fake.locks == []
+
+
+def test_lock_of_a_lost_server_keeps_nobody_from_a_restore(site: Site) -> None:
+    made(site)
+    site.fake.locks = [("lost", "millrace-backup", site.at.isoformat())]
+    site.carry_out("restore")
+    assert len(site.fake.locks) == 1 and [*site.nas.snapshots.top.glob("data/*-restored")]
+    reading = [words for words in site.fake.commands if words[0] in ("snapshots", "dump", "restore")]
+    assert reading and not [words for words in reading if "--no-lock" not in words]
 
 
 def test_far_side_that_cannot_be_reached_is_reported_at_once(site: Site) -> None:

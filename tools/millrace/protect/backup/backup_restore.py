@@ -82,7 +82,7 @@ def restore(place: BackupPlace, order: BackupOrder, server: ShareServer, writer:
             writer(int(value.get("bytes_restored") or 0), int(value.get("total_bytes") or 0) or None, None)
 
     place.must(
-        *("restore", f"{version.id}:{SNAPSHOT}/{SNAPSHOT_TREE}", "--target", WORK),
+        *("restore", f"{version.id}:{SNAPSHOT}/{SNAPSHOT_TREE}", "--target", WORK, "--no-lock"),
         access=ResticAccess(writes={WORK: own / SNAPSHOT_TREE}, owns=True),
         line=line,
     )
@@ -121,7 +121,7 @@ def _chosen(versions: list[ResticVersion], wanted: str, place: BackupPlace) -> R
 
 def _manifest(place: BackupPlace, version: ResticVersion) -> SnapshotManifest:
     """Return the manifest that a version has beside its tree. Failed: it has none that can be read."""
-    said = place.must("dump", version.id, f"{SNAPSHOT}/{MANIFEST}")
+    said = place.must("dump", version.id, f"{SNAPSHOT}/{MANIFEST}", "--no-lock")
     try:
         manifest = parse_model(
             said[said.find("{") :], kept_snapshots.top(place.mountpoint) / MANIFEST, SnapshotManifest

@@ -107,7 +107,7 @@ def _run(place: BackupPlace, server: ShareServer, writer: BackupWriter, clock: N
     began = clock()
     writer.begin("opens the repository")
     place.make()
-    place.unlock()
+    unlocked = place.unlock(began)
     name = _snapshot(place, server, writer, began)
     share = place.backup.share
     with _reading(place, share, name):
@@ -127,6 +127,7 @@ def _run(place: BackupPlace, server: ShareServer, writer: BackupWriter, clock: N
     snapshot_holds.hold(HOLDER, False, needed)
     _remove_made(share, name, needed, server)
     return [
+        *unlocked,
         f"{share}@{name} is in the repository as version {ended.snapshot_id[:8]}",
         f"{moved.files} files, {size(moved.bytes)}; {moved.read} files were read, and {size(moved.sent)} were sent in "
         f"{duration(moved.seconds)}",
@@ -202,7 +203,7 @@ def _without(place: BackupPlace, version: str, hidden: list[tuple[str, ...]]) ->
     write_blocks(patterns, [pattern_lines(hidden, f"{SNAPSHOT}/tree")], 0o644)
     access = ResticAccess(reads={f"{WORK}/again": patterns})
     place.must("rewrite", version, "--exclude-file", f"{WORK}/again", access=access)
-    listed = restic_answers.versions(place.must("snapshots", "--tag", TAG))
+    listed = place.all_versions()
     return next((each.id for each in reversed(listed) if REWRITTEN in each.tags and each.original == version), None)
 
 
@@ -244,17 +245,17 @@ def _remove_made(share: str, name: str, needed: list[tuple[str, str]], server: S
 
 def _check(place: BackupPlace, server: ShareServer, writer: BackupWriter, clock: Now, order: BackupOrder) -> list[str]:
     _require_made(place)
-    place.unlock()
+    unlocked = place.unlock(clock())
     writer.begin("checks the repository")
     place.must("check", "--read-data-subset", SUBSET)
-    words = [f"the repository of {place.backup.name} has no errors in its structure, nor in {SUBSET}iB of its data"]
+    words = [*unlocked, f"the repository of {place.backup.name} has no errors in its structure, nor in {SUBSET}iB of its data"]
     if place.backup.append_only:
         return words
     writer.begin("removes versions that are not kept")
     kept = place.backup.retention
     numbers = {"--keep-daily": kept.daily, "--keep-weekly": kept.weekly, "--keep-monthly": kept.monthly}
     rules = [word for option, number in numbers.items() if number for word in (option, str(number))]
-    for version in restic_answers.versions(place.must("snapshots", "--tag", TAG)):
+    for version in place.all_versions():
         if REWRITTEN in version.tags:
             place.must("forget", version.id)
     place.must("forget", "--tag", TAG, "--group-by", "host", "--keep-last", "1", *rules, "--prune")
@@ -266,15 +267,14 @@ def _drill(place: BackupPlace, server: ShareServer, writer: BackupWriter, clock:
     state, share = place.state, place.backup.share
     if state.version is None or state.snapshot is None:
         raise Failed(f"backup {place.backup.name} has no version yet that could be restored: millrace backup run")
-    place.unlock()
+    unlocked = place.unlock(clock())
     with _reading(place, share, state.snapshot):
-        return backup_drill.drill(place, state.snapshot, state.version, writer)
+        return unlocked + backup_drill.drill(place, state.snapshot, state.version, writer)
 
 
 def _restore(
     place: BackupPlace, server: ShareServer, writer: BackupWriter, clock: Now, order: BackupOrder
 ) -> list[str]:
-    place.unlock()
     return backup_restore.restore(place, order, server, writer)
 
 

@@ -7,6 +7,7 @@ interrupted (restic 0.19).
 
 import json
 from collections.abc import Iterable
+from datetime import datetime, timedelta
 from typing import Any
 
 from pydantic import BaseModel, ConfigDict, ValidationError
@@ -17,6 +18,8 @@ from millrace.system.command import command
 from millrace.system.run import Result
 from millrace.system.text import one_line
 
+ABANDONED = timedelta(minutes=30)
+"""restic refreshes its lock every five minutes, and takes one of this age for that of a program that has ended."""
 UNREAD, MISSING, LOCKED, WRONG_PASSWORD, INTERRUPTED = 3, 10, 11, 12, (130, 143)
 
 _DAMAGE = (
@@ -215,3 +218,11 @@ def _said(out: str) -> str:
 def foreign(locks: Iterable[ResticLock], host: str, user: str) -> list[ResticLock]:
     """Return the locks that this server does not hold."""
     return [lock for lock in locks if (lock.hostname, lock.username) != (host, user)]
+
+
+def is_abandoned(lock: ResticLock, now: datetime) -> bool:
+    """Whether a lock was not refreshed for so long that its program has ended; not where its time cannot be read."""
+    try:
+        return now - datetime.fromisoformat(lock.time) > ABANDONED
+    except (ValueError, TypeError):
+        return False

@@ -7,13 +7,14 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from millrace.cli.program import run
-from millrace.protect.backup import backup_store
+from millrace.protect.backup import backup_job, backup_store
 from millrace.protect.backup.backup_job import ORDER
 from millrace.protect.backup.backup_model import Backup, BackupOutcome, BackupState, BackupTarget, BackupTask
 from millrace.protect.backup.backup_upkeep import due, upkeep
 from millrace.protect.snapshot import snapshot_holds, snapshot_remove
 from millrace.serve.share import server as share_server
 from millrace.system.errors import Refused
+from millrace.system.jobs.job import KILLED
 from tests.unit.protect.backup.conftest import Site
 
 NOW = datetime(2026, 11, 29, 12, tzinfo=UTC)
@@ -57,6 +58,35 @@ def test_upkeep_starts_one_task_and_holds_what_is_compared(site: Site) -> None:
     assert upkeep(site.systemd, site.at) == ["backup offsite is started"]
     order = ORDER.read()
     assert (order.backup, order.task, order.by) == ("offsite", "run", "the server")
+
+
+def test_task_that_was_killed_is_a_failure_and_not_due_at_once(site: Site) -> None:
+    site.add()
+    site.systemd.run = lambda: None
+    backup_job.start("offsite", "run", site.systemd, "ann")
+    # what the unit runs at its end, and then its cleanup
+    backup_job.clean_up()
+    run = site.state().run
+    assert run is not None and run.problem == KILLED and run.failures == 1
+    assert upkeep(site.systemd, datetime.now(UTC)) == []
+
+
+def test_task_whose_end_cannot_be_recorded_waits_longer_each_time(
+    site: Site, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    site.add()
+
+    def full(*_: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(backup_store, "note", full)
+    for _ in range(2):
+        with pytest.raises(OSError, match="No space left"):
+            site.carry_out("run")
+    now = datetime.now(UTC)
+    assert upkeep(site.systemd, now + timedelta(minutes=16)) == []
+    site.systemd.run = lambda: None
+    assert upkeep(site.systemd, now + timedelta(minutes=31)) == ["backup offsite is started"]
 
 
 def test_snapshot_that_is_read_is_not_removed_and_the_base_only_by_an_administrator(site: Site) -> None:

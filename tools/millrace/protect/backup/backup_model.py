@@ -120,6 +120,22 @@ class BackupRecord(Contract):
     states: list[BackupState] = Field(default_factory=list)
 
 
+class BackupAttempt(Contract):
+    """A task of the backup with the ID `backup` that was started `count` times, last at `at`, and no end recorded."""
+
+    backup: str
+    task: BackupTask
+    at: str
+    count: Count
+
+
+class BackupAttempts(Contract):
+    """The tasks whose end is not recorded, since the server was started."""
+
+    schema_version: Literal[1] = 1
+    attempts: list[BackupAttempt] = Field(default_factory=list)
+
+
 class BackupOrder(Contract):
     """What the unit is to do. `version` and `target` are those of a restore: an ID in the repository."""
 

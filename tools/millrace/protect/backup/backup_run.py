@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
-from millrace.protect.backup import backup_drill, backup_restore, backup_store, backup_unseen, restic_answers
+from millrace.protect.backup import backup_drill, backup_job, backup_restore, backup_store, backup_unseen, restic_answers
 from millrace.protect.backup.backup_drill import SampleDiffers
 from millrace.protect.backup.backup_job import END, JOB, ORDER, BackupWriter
 from millrace.protect.backup.backup_model import (
@@ -15,8 +15,6 @@ from millrace.protect.backup.backup_model import (
     BackupEnd,
     BackupMoved,
     BackupOrder,
-    BackupOutcome,
-    BackupState,
     BackupTask,
 )
 from millrace.protect.backup.backup_place import REWRITTEN, TAG, BackupPlace, BackupTools, ResticFailed
@@ -68,7 +66,7 @@ def execute(server: ShareServer, tools: BackupTools, clock: Now = now) -> list[s
             words = _TASKS[order.task](place, server, writer, clock, order)
         except SystemExit:
             # else it would be due at once, and a cancellation would start it again
-            _note(backup, order.task, stamp(clock()), "it was cancelled, or the server was stopped")
+            backup_job.note(backup, order.task, stamp(clock()), "it was cancelled, or the server was stopped")
             raise
         except (MillraceError, OSError) as error:
             if isinstance(error, ResticFailed):
@@ -77,11 +75,11 @@ def execute(server: ShareServer, tools: BackupTools, clock: Now = now) -> list[s
                 if error.result.status in INTERRUPTED:
                     # a cancellation ends both, and this process is about to be told
                     server.pause(5.0)
-            _note(backup, order.task, stamp(clock()), describe(error), _is_damage(error))
+            backup_job.note(backup, order.task, stamp(clock()), describe(error), _is_damage(error))
             raise
         finally:
             place.clear()
-        _note(backup, order.task, stamp(clock()), None)
+        backup_job.note(backup, order.task, stamp(clock()), None)
         END.write(BackupEnd(id=order.id, backup=backup.name, task=order.task, words=words))
         return words
 
@@ -90,17 +88,6 @@ def _is_damage(error: Exception) -> bool:
     return isinstance(error, SampleDiffers) or (
         isinstance(error, ResticFailed) and restic_answers.is_damage(error.result)
     )
-
-
-def _note(backup: Backup, task: BackupTask, at: str, problem: str | None, red: bool = False) -> None:
-    if task == "restore":
-        return
-
-    def ended(state: BackupState) -> BackupState:
-        before: BackupOutcome | None = getattr(state, task)
-        return state.model_copy(update={task: backup_store.outcome(before, at, problem, red)})
-
-    backup_store.note(backup, ended)
 
 
 def _run(place: BackupPlace, server: ShareServer, writer: BackupWriter, clock: Now, order: BackupOrder) -> list[str]:

@@ -2,12 +2,16 @@
 """Runs of a backup: which snapshot is sent, which files are read, and what becomes of one that fails."""
 
 import os
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 
 import pytest
 
 from millrace.protect.backup import backup_store
-from millrace.system.errors import Failed
+from millrace.protect.snapshot import snapshot_job
+from millrace.serve.config import store
+from millrace.serve.config.replica import ReplicaSource
+from millrace.system.documents import write_model
+from millrace.system.errors import Failed, Refused
 from millrace.system.run import Result
 from tests.unit.protect.backup.conftest import Site
 
@@ -165,6 +169,54 @@ def test_snapshot_that_was_made_for_a_backup_goes_after_the_next_one(site: Site)
     site.carry_out("run")
     assert str(first).endswith("-backup") and not site.nas.snapshots.place("data", str(first)).exists()
     assert site.snapshot().is_dir()
+
+
+def test_runs_that_fail_leave_one_snapshot_and_the_one_that_is_compared(site: Site) -> None:
+    made(site)
+    base = str(site.state().snapshot)
+    site.fake.answers["backup"] = Result(1, "", "")
+    for _ in range(3):
+        site.at += timedelta(hours=2)
+        with pytest.raises(Failed):
+            site.carry_out("run")
+    kept = sorted(path.name for path in site.nas.snapshots.top.glob("data/*-backup"))
+    assert len(kept) == 2 and kept[0] == base
+
+
+@pytest.fixture
+def replica(site: Site, monkeypatch: pytest.MonkeyPatch) -> Site:
+    """The share is a replica, whose directory is empty."""
+    source = ReplicaSource(address="10.0.0.7", share="data", authority="-", fingerprint=":".join(["AA"] * 32))
+    site.add()
+    config = store.load()
+    shares = [share.model_copy(update={"replica": source}) for share in config.shares]
+    monkeypatch.setattr(store, "load", lambda: config.model_copy(update={"shares": shares}))
+    return site
+
+
+def test_replica_without_a_snapshot_of_its_source_sends_nothing(replica: Site) -> None:
+    with pytest.raises(Failed, match="has no snapshot of its source that was not sent yet: millrace replica status"):
+        replica.carry_out("run")
+    assert not [words for words in replica.fake.commands if words[0] == "backup"]
+    assert not [*replica.nas.snapshots.top.glob("data/*")]
+
+
+def test_replica_is_sent_once_for_each_snapshot_of_its_source(site: Site, request: pytest.FixtureRequest) -> None:
+    manifest = site.nas.made()
+    place = site.nas.snapshots.place("data", manifest.name)
+    write_model(place / "manifest.json", manifest.model_copy(update={"by": "replica of data"}))
+    request.getfixturevalue("replica")
+    site.at = datetime(2026, 11, 30, tzinfo=UTC)
+    site.carry_out("run")
+    assert site.state().snapshot == manifest.name
+    with pytest.raises(Failed, match="not sent yet"):
+        site.carry_out("run")
+    assert place.exists()
+
+
+def test_replica_has_no_snapshots_of_its_own(replica: Site) -> None:
+    with pytest.raises(Refused, match="share data is a replica: its snapshots come from its source"):
+        snapshot_job.prepare("data", False, replica.server)
 
 
 def test_restic_sees_one_snapshot_and_its_cache(site: Site) -> None:

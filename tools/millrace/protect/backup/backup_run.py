@@ -23,13 +23,14 @@ from millrace.protect.backup.restic_pattern import lines as pattern_lines
 from millrace.protect.backup.restic_unit import JOB as RESTIC_JOB
 from millrace.protect.backup.restic_unit import SNAPSHOT, WORK, ResticAccess
 from millrace.protect.snapshot import snapshot_holds, snapshot_job, snapshot_remove
-from millrace.protect.snapshot.snapshot_model import kind_of
+from millrace.protect.snapshot.snapshot_model import REPLICATED, SnapshotRow, kind_of
 from millrace.protect.snapshot.snapshot_schedule import made_at, stamp
 from millrace.protect.snapshot.snapshot_store import SnapshotStore
 from millrace.serve.clone import clone_job, clone_place
 from millrace.serve.clone.clone_place import ClonePlace
 from millrace.serve.config import store
 from millrace.serve.share.server import ShareServer
+from millrace.system.command import command
 from millrace.system.errors import Failed, MillraceError, Refused
 from millrace.system.files import describe, write_blocks
 from millrace.system.jobs.job import SERVER
@@ -112,7 +113,7 @@ def _run(place: BackupPlace, server: ShareServer, writer: BackupWriter, clock: N
     backup_store.note(place.backup, lambda state: state.model_copy(update=known))
     needed = bases()
     snapshot_holds.hold(HOLDER, False, needed)
-    _remove_made(share, name, needed, server)
+    remove_made(share, [*needed, (share, name)], server)
     return [
         *unlocked,
         f"{share}@{name} is in the repository as version {ended.snapshot_id[:8]}",
@@ -130,18 +131,35 @@ def bases() -> list[tuple[str, str]]:
 def _snapshot(place: BackupPlace, server: ShareServer, writer: BackupWriter, at: datetime) -> str:
     """Return the name of the snapshot to back up: the newest one, or one that is made."""
     share, last = place.backup.share, place.state.snapshot
-    rows = SnapshotStore(place.mountpoint).rows(store.load(), share)
-    complete = [(made, row.name) for row in rows if not row.former and row.manifest and (made := made_at(row.name, at))]
+    config = store.load()
+    rows = [row for row in SnapshotStore(place.mountpoint).rows(config, share) if not row.former and row.manifest]
+    present = config.share(share)
+    is_replica = present is not None and present.replica is not None
+    if is_replica:
+        # the share itself is empty until its promotion
+        rows = [row for row in rows if _is_replicated(row)]
+    complete = [(made, row.name) for row in rows if (made := made_at(row.name, at))]
     # a restored one has the time of the one that it was
     newest = max((each for each in complete if kind_of(each[1]) != "restored"), default=None)
     if newest is not None and at - newest[0] <= FRESH and newest[1] != last:
         return newest[1]
+    if is_replica:
+        if newest is not None and newest[1] != last:
+            return newest[1]
+        status = command("millrace replica status", share)
+        raise Failed(f"share {share} is a replica and has no snapshot of its source that was not sent yet: {status}")
     writer.begin("makes a snapshot")
     order = snapshot_job.prepare(share, True, server, "backup", SERVER)
     snapshot_job.start(order, server)
     for _ in snapshot_job.follow(order, server):
         pass
+    # those of runs that failed: each would hold what clients remove
+    remove_made(share, [*bases(), (share, order.name)], server)
     return order.name
+
+
+def _is_replicated(row: SnapshotRow) -> bool:
+    return row.manifest is not None and row.manifest.by.startswith(REPLICATED)
 
 
 @contextmanager
@@ -210,19 +228,19 @@ def _send(place: BackupPlace, name: str, parent: list[str], writer: BackupWriter
     tags = [TAG, f"share={share}", f"snapshot={name}"]
     tagged = [word for tag in tags for word in ("--tag", tag)]
     # the host is a part of no decision here: the repository is that of one backup
-    command = ["backup", "--host", TAG, *tagged, *parent, SNAPSHOT]
-    result = place.restic(*command, access=ResticAccess(reads={SNAPSHOT: source}), line=line)
+    words = ["backup", "--host", TAG, *tagged, *parent, SNAPSHOT]
+    result = place.restic(*words, access=ResticAccess(reads={SNAPSHOT: source}), line=line)
     ended = restic_answers.summary(result.out)
     if result.status != 0 or ended is None or not ended.snapshot_id:
         raise place.failure(result)
     return ended
 
 
-def _remove_made(share: str, name: str, needed: list[tuple[str, str]], server: ShareServer) -> None:
-    """Remove the snapshots that were made for backups and that no run is compared with any more."""
+def remove_made(share: str, needed: list[tuple[str, str]], server: ShareServer) -> None:
+    """Remove the snapshots that were made here for backups, but for those that are needed by share and name."""
     rows = SnapshotStore(server.pool.filesystem.mountpoint).rows(store.load(), share)
     for row in rows:
-        if kind_of(row.name) == "backup" and row.name < name and (share, row.name) not in needed:
+        if kind_of(row.name) == "backup" and not _is_replicated(row) and (share, row.name) not in needed:
             try:
                 snapshot_remove.remove(f"{share}@{row.name}", server)
             except (MillraceError, OSError) as error:

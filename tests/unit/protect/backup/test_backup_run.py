@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Runs of a backup: which snapshot is sent, which files are read, and what becomes of one that fails."""
 
+import json
 import os
 from datetime import UTC, datetime, timedelta
 
@@ -255,6 +256,40 @@ def test_cancelled_run_is_not_due_at_once(site: Site) -> None:
         site.carry_out("run")
     run = site.state().run
     assert run is not None and run.problem == "it was cancelled, or the server was stopped" and run.failures == 1
+
+
+def test_restored_snapshot_of_the_share_itself_is_not_former(site: Site) -> None:
+    made(site)
+    site.carry_out("restore")
+    [restored] = site.nas.snapshots.top.glob("data/*-restored")
+    assert restored.stat().st_mode & 0o777 == 0o711
+    assert not site.nas.snapshots.row(store.load(), "data", restored.name).former
+
+
+@pytest.mark.parametrize("name", ["/etc/new/x", "../x-manual", "20261129T120000Z:x-manual"])
+def test_version_that_names_a_place_of_its_own_is_not_restored(site: Site, name: str) -> None:
+    made(site)
+    version = site.fake.versions[-1]
+    manifest = version.files["/srv/backup/manifest.json"]
+    said = json.loads(manifest.content)
+    manifest.content = json.dumps({**said, "name": name}).encode()
+    version.tags[:] = [f"snapshot={name}" if tag.startswith("snapshot=") else tag for tag in version.tags]
+    with pytest.raises(Failed, match="has the manifest of another snapshot"):
+        site.carry_out("restore")
+    assert not [words for words in site.fake.commands if words[0] == "restore"]
+
+
+def test_restore_ends_where_the_pool_runs_full_meanwhile(site: Site) -> None:
+    made(site)
+
+    def fill(verb: str) -> None:
+        if verb == "restore":
+            site.nas.space.free = 1
+
+    site.fake.during = fill
+    with pytest.raises(Refused, match="of the pool was free while the version was restored"):
+        site.carry_out("restore")
+    assert not [*site.nas.snapshots.top.glob("data/*-restored")]
 
 
 def test_restore_owns_files_and_leaves_nothing_in_the_cache(site: Site) -> None:

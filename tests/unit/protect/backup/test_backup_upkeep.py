@@ -12,6 +12,7 @@ from millrace.protect.backup.backup_job import ORDER
 from millrace.protect.backup.backup_model import Backup, BackupOutcome, BackupState, BackupTarget, BackupTask
 from millrace.protect.backup.backup_upkeep import due, upkeep
 from millrace.protect.snapshot import snapshot_holds, snapshot_remove
+from millrace.serve.config import store
 from millrace.serve.share import server as share_server
 from millrace.system.errors import Refused
 from millrace.system.jobs.job import KILLED
@@ -134,7 +135,31 @@ def test_attached_repository_needs_the_password_that_opens_it(site: Site) -> Non
     backup_store.remove("offsite")
     assert site.add("back", password).password is None
     site.carry_out("restore", "back")
-    assert [path.name for path in site.nas.snapshots.top.glob("data/*-restored")]
+    [restored] = site.nas.snapshots.top.glob("data/*-restored")
+    # this server cannot know whether the files are of the share that it has
+    assert restored.stat().st_mode & 0o777 == 0o700
+    assert site.nas.snapshots.row(store.load(), "data", restored.name).former
+
+
+def test_attached_backup_is_paused_until_its_first_run(site: Site) -> None:
+    password = str(site.add().password)
+    site.carry_out("run")
+    backup_store.remove("offsite")
+    site.add("back", password)
+    assert upkeep(site.systemd, site.at) == [] and backup_store.known("back").paused
+    site.carry_out("run", "back")
+    assert not backup_store.known("back").paused
+
+
+def test_restore_after_an_attachment_takes_a_version_of_before(site: Site) -> None:
+    password = str(site.add().password)
+    site.carry_out("run")
+    before = site.fake.versions[-1].id
+    backup_store.remove("offsite")
+    site.add("back", password)
+    site.carry_out("run", "back")
+    words = site.carry_out("restore", "back")
+    assert words[0].startswith(f"version {before[:8]} ") and "before the repository was attached" in words[1]
 
 
 def test_removed_backup_leaves_no_secret_and_no_snapshot(

@@ -123,6 +123,8 @@ def _backup(wish: BackupWish, target: BackupTarget, fingerprint: str | None, att
                 "retention": BackupRetention.model_validate(wish.retention).model_dump(),
                 "host_key": fingerprint,
                 "attached": attached,
+                # else its share, which may be new and empty, would be sent before anything came back
+                "paused": attached,
                 "by": invoking_user(),
                 "at": stamp(datetime.now(UTC)),
                 **wish.settings,

@@ -97,7 +97,7 @@ def _run(place: BackupPlace, server: ShareServer, writer: BackupWriter, clock: N
     place.make()
     unlocked = place.unlock(began)
     name = _snapshot(place, server, writer, began)
-    share = place.backup.share
+    share, is_first = place.backup.share, place.state.version is None
     with _reading(place, share, name):
         parent = _parent(place, name, writer)
         writer.begin("sends")
@@ -111,6 +111,8 @@ def _run(place: BackupPlace, server: ShareServer, writer: BackupWriter, clock: N
     )
     known = {"snapshot": name, "version": ended.snapshot_id, "moved": moved}
     backup_store.note(place.backup, lambda state: state.model_copy(update=known))
+    if is_first and place.backup.attached and place.backup.paused:
+        unlocked.append(_begin(place.backup))
     needed = bases()
     snapshot_holds.hold(HOLDER, False, needed)
     remove_made(share, [*needed, (share, name)], server)
@@ -120,6 +122,12 @@ def _run(place: BackupPlace, server: ShareServer, writer: BackupWriter, clock: N
         f"{moved.files} files, {size(moved.bytes)}; {moved.read} files were read, and {size(moved.sent)} were sent in "
         f"{duration(moved.seconds)}",
     ]
+
+
+def _begin(backup: Backup) -> str:
+    """Let the tasks of an attached backup start by themselves, after its first run; return that in words."""
+    backup_store.change(backup.name, lambda known: known.model_copy(update={"paused": False}))
+    return f"backup {backup.name} is not paused any more: its tasks start by themselves"
 
 
 def bases() -> list[tuple[str, str]]:
@@ -225,7 +233,7 @@ def _send(place: BackupPlace, name: str, parent: list[str], writer: BackupWriter
 
     share = place.backup.share
     source: Path = SnapshotStore(place.mountpoint).place(share, name)
-    tags = [TAG, f"share={share}", f"snapshot={name}"]
+    tags = [TAG, f"share={share}", f"snapshot={name}", f"backup={place.backup.id}"]
     tagged = [word for tag in tags for word in ("--tag", tag)]
     # the host is a part of no decision here: the repository is that of one backup
     words = ["backup", "--host", TAG, *tagged, *parent, SNAPSHOT]

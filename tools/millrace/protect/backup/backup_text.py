@@ -90,6 +90,10 @@ def added(result: BackupAdded) -> Iterator[str]:
         yield f"the first run makes the repository: {command('millrace backup run', backup.name)}"
     else:
         yield f"the repository is attached: {command('millrace backup versions', backup.name)}"
+        yield (
+            "it is paused, so nothing is sent before files came back: "
+            f"{command('millrace backup resume', backup.name)}, or {command('millrace backup run', backup.name)}"
+        )
 
 
 def versions(kept: BackupVersions) -> list[str]:

@@ -32,14 +32,14 @@ def host(root_user: Path) -> Host:
 
 
 def added(at: str, paused: bool = False) -> None:
-    backup = Backup(name="offsite", id="1", share="data", target=TARGET, at=at, paused=paused)
+    backup = Backup(name="offsite", id="1" * 32, share="data", target=TARGET, at=at, paused=paused)
     backup_store.directory().mkdir(parents=True, exist_ok=True)
     backup_store._write([backup])
 
 
 def ended(**outcomes: BackupOutcome) -> None:
     moved = BackupMoved(files=10, read=2, bytes=5000, sent=700, seconds=3)
-    backup_store._put(BackupState(name="offsite", id="1", made=True, moved=moved, **outcomes))
+    backup_store._put(BackupState(name="offsite", id="1" * 32, made=True, moved=moved, **outcomes))
 
 
 def found(host: Host) -> HealthFinding:

@@ -20,7 +20,7 @@ from tests.unit.protect.backup.conftest import Site
 
 NOW = datetime(2026, 11, 29, 12, tzinfo=UTC)
 BACKUP = Backup(
-    name="offsite", id="1", share="data", target=BackupTarget(protocol="rest", host="far", port=1, path="x")
+    name="offsite", id="1" * 32, share="data", target=BackupTarget(protocol="rest", host="far", port=1, path="x")
 )
 
 
@@ -48,7 +48,7 @@ def ended(hours: float, failures: int = 0) -> BackupOutcome:
 def test_task_is_due_after_its_period_and_sooner_where_it_failed(
     state: dict[str, object], tasks: list[BackupTask]
 ) -> None:
-    known = BackupState.model_validate({"name": "offsite", "id": "1", **state})
+    known = BackupState.model_validate({"name": "offsite", "id": BACKUP.id, **state})
     assert list(due(BACKUP, known, NOW)) == tasks
     assert list(due(BACKUP.model_copy(update={"paused": True}), known, NOW)) == []
 

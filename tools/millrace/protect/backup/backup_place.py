@@ -86,8 +86,8 @@ class BackupPlace:
 
     def prepare(self) -> None:
         """Make its directories; what an earlier task left is removed. Failed, OSError: as for `make_directories`."""
-        self.clear()
         self.make_directories()
+        self.clear()
         self._make_own("work")
 
     def make_directories(self) -> None:
@@ -106,7 +106,7 @@ class BackupPlace:
         os.chown(self.work / name, *self.tools.owner(), follow_symlinks=False)
 
     def clear(self) -> None:
-        """Remove what a task leaves, but for the cache."""
+        """Remove what a task leaves, but for the cache; after `make_directories`, which verifies where that is."""
         for name in ("work", "restore"):
             shutil.rmtree(self.work / name, ignore_errors=True)
 

@@ -11,6 +11,7 @@ from millrace.protect.backup.backup_run import HOLDER, bases, remove_made
 from millrace.protect.snapshot import snapshot_holds
 from millrace.serve.share.server import ShareServer
 from millrace.system.errors import MillraceError, Refused
+from millrace.system.trees import nofollow
 from millrace.system.users import only_root
 
 
@@ -30,7 +31,10 @@ def remove(name: str, again: str, server: Callable[[], ShareServer]) -> BackupPa
     # without the pool they stay
     with suppress(MillraceError, OSError):
         here = server()
-        shutil.rmtree(restic_unit.work(backup, here.pool.filesystem.mountpoint), ignore_errors=True)
+        work = restic_unit.work(backup, here.pool.filesystem.mountpoint)
+        for above in (work.parent.parent, work.parent):
+            nofollow.require_private(above)
+        shutil.rmtree(work, ignore_errors=True)
         snapshot_holds.hold(HOLDER, False, bases())
         remove_made(backup.share, bases(), here)
     return BackupPaused(name=name, paused=True)

@@ -62,9 +62,7 @@ def execute(server: ShareServer, tools: BackupTools, clock: Now = now) -> list[s
         place = BackupPlace(backup, server.pool.filesystem.mountpoint, tools, RESTIC_JOB, unit)
         writer = BackupWriter(order)
         try:
-            place.prepare()
-            place.require_reachable()
-            words = _TASKS[order.task](place, server, writer, clock, order)
+            words = _carry_out(place, server, writer, clock, order)
         except SystemExit:
             # else it would be due at once, and a cancellation would start it again
             backup_job.note(backup, order.task, stamp(clock()), "it was cancelled, or the server was stopped")
@@ -78,11 +76,20 @@ def execute(server: ShareServer, tools: BackupTools, clock: Now = now) -> list[s
                     server.pause(5.0)
             backup_job.note(backup, order.task, stamp(clock()), describe(error), _is_damage(error))
             raise
-        finally:
-            place.clear()
         backup_job.note(backup, order.task, stamp(clock()), None)
         END.write(BackupEnd(id=order.id, backup=backup.name, task=order.task, words=words))
         return words
+
+
+def _carry_out(
+    place: BackupPlace, server: ShareServer, writer: BackupWriter, clock: Now, order: BackupOrder
+) -> list[str]:
+    place.prepare()
+    try:
+        place.require_reachable()
+        return _TASKS[order.task](place, server, writer, clock, order)
+    finally:
+        place.clear()
 
 
 def _is_damage(error: Exception) -> bool:

@@ -11,7 +11,6 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 
-from millrace.protect.backup import backup_target
 from millrace.protect.backup.backup_model import (
     Backup,
     BackupOutcome,
@@ -19,6 +18,7 @@ from millrace.protect.backup.backup_model import (
     Backups,
     BackupState,
 )
+from millrace.protect.backup.backup_rules import backup_name
 from millrace.system import locks, paths
 from millrace.system.documents import read_model, write_model
 from millrace.system.errors import BadInput, Refused
@@ -74,7 +74,7 @@ def known(name: str) -> Backup:
     """Return a backup. BadInput: `name` is no name of one. Refused: there is none."""
     backup = next((each for each in load() if each.name == name), None)
     if backup is None:
-        if problem := backup_target.backup_name.problem(name):
+        if problem := backup_name.problem(name):
             raise BadInput(problem)
         raise Refused(f"there is no backup {shown(name)}: millrace backup list")
     return backup

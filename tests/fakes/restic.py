@@ -100,6 +100,7 @@ class FakeRestic:
     started: list[Started] = field(default_factory=list)
     read: list[str] = field(default_factory=list)
     damaged: bool = False
+    unread: list[str] = field(default_factory=list)
     during: Callable[[str], None] = lambda _: None
 
     def __call__(self, argv: Sequence[str], line: Callable[[str], None]) -> Result:
@@ -189,6 +190,8 @@ class FakeRestic:
         for path in _walked(started.place("/srv/backup")):
             state = path.lstat()
             name = "/srv/backup/" + str(path.relative_to(started.place("/srv/backup")))
+            if name in self.unread:
+                continue
             known = before.get(name)
             if known is not None and (known.mtime, len(known.content)) == (state.st_mtime_ns, state.st_size):
                 files[name] = known
@@ -210,7 +213,10 @@ class FakeRestic:
             "total_duration": 4.2,
             "snapshot_id": version.id,
         }
-        return Result(0, f"{json.dumps(status)}\n{json.dumps(summary)}\n", "")
+        error = {"message": "permission denied"}
+        errors = [{"message_type": "error", "error": error, "during": "archival", "item": each} for each in self.unread]
+        said = "".join(f"{json.dumps(each)}\n" for each in (status, *errors, summary))
+        return Result(3 if self.unread else 0, said, "")
 
     def _check(self, words: list[str], _: Started) -> Result:
         assert words == ["--read-data-subset", "10G"]

@@ -240,6 +240,16 @@ def test_full_target_is_one_sentence(site: Site) -> None:
     assert run is not None and run.succeeded is not None and run.failures == 1
 
 
+def test_version_without_files_that_cannot_be_read_is_one_and_says_so(site: Site) -> None:
+    site.add()
+    site.fake.unread = ["/srv/backup/tree/set/one"]
+    words = site.carry_out("run")
+    state = site.state()
+    assert state.moved is not None and state.moved.unread == 1 and state.version == site.fake.versions[-1].id
+    assert state.run is not None and state.run.problem is None
+    assert words[0] == "files that could not be read: 1; their names are in the journal"
+
+
 def _id() -> str:
     return backup_store.known("offsite").id
 

@@ -16,6 +16,7 @@ from millrace.serve.config import store
 from millrace.serve.share import server as share_server
 from millrace.system.errors import Refused
 from millrace.system.jobs.job import KILLED
+from millrace.system.run import Result
 from tests.unit.protect.backup.conftest import Site
 
 NOW = datetime(2026, 11, 29, 12, tzinfo=UTC)
@@ -81,6 +82,7 @@ def test_task_whose_end_cannot_be_recorded_waits_longer_each_time(
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(backup_store, "note", full)
+    site.fake.answers["init"] = Result(1, "", "")
     for _ in range(2):
         with pytest.raises(OSError, match="No space left"):
             site.carry_out("run")

@@ -331,7 +331,7 @@ def _others() -> dict[str, BaseModel]:
             backups=[
                 Backup(
                     name="offsite",
-                    id="1",
+                    id="1" * 32,
                     share="data",
                     target=BackupTarget(
                         protocol="sftp",
@@ -355,7 +355,7 @@ def _others() -> dict[str, BaseModel]:
             states=[
                 BackupState(
                     name="offsite",
-                    id="1",
+                    id="1" * 32,
                     made=True,
                     snapshot="20261129T120000Z-backup",
                     version="8c8c6c1e",

@@ -74,13 +74,17 @@ class Backups(Contract):
 
 
 class BackupMoved(Contract):
-    """What a run moved: files of the snapshot, those that were read, and bytes that were sent."""
+    """What a run moved: files of the snapshot, those that were read, and bytes that were sent.
+
+    `unread` files and directories of the snapshot could not be read, and are not in the version.
+    """
 
     files: Count
     read: Count
     bytes: Count
     sent: Count
     seconds: Count
+    unread: Count = 0
 
 
 class BackupOutcome(Contract):

@@ -7,7 +7,7 @@ They are below the directory of root alone, in no share and in no quota. restic 
 import os
 import shutil
 import socket
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from pathlib import Path
@@ -45,6 +45,11 @@ def reach(host: str, port: int) -> None:
         pass
 
 
+def follow_restic(argv: Sequence[str], line: Line) -> Result:
+    """Run restic; the result has all that it printed but for its progress."""
+    return follow(argv, line, restic_answers.is_result)
+
+
 def restic_owner() -> tuple[int, int]:
     """Return the user and the group that restic runs as. Failed: this version has none."""
     try:
@@ -58,7 +63,7 @@ def restic_owner() -> tuple[int, int]:
 class BackupTools:
     """How restic is run, the far side reached, and who owns what restic writes."""
 
-    follow: Follow = follow
+    follow: Follow = follow_restic
     reach: Callable[[str, int], None] = reach
     owner: Callable[[], tuple[int, int]] = restic_owner
     links: Reflinks = field(default_factory=Reflinks)

@@ -108,18 +108,21 @@ def _run(place: BackupPlace, server: ShareServer, writer: BackupWriter, clock: N
     with _reading(place, share, name):
         parent = _parent(place, name, writer)
         writer.begin("sends")
-        ended = _send(place, name, parent, writer)
+        ended, unread = _send(place, name, parent, writer)
     moved = BackupMoved(
         files=ended.total_files_processed,
         read=ended.files_new + ended.files_changed,
         bytes=ended.total_bytes_processed,
         sent=ended.data_added_packed,
         seconds=max(int((clock() - began).total_seconds()), 0),
+        unread=unread,
     )
     known = {"snapshot": name, "version": ended.snapshot_id, "moved": moved}
     backup_store.note(place.backup, lambda state: state.model_copy(update=known))
     if is_first and place.backup.attached and place.backup.paused:
         unlocked.append(_begin(place.backup))
+    if unread:
+        unlocked.append(f"files that could not be read: {unread}; their names are in the journal")
     needed = bases()
     snapshot_holds.hold(HOLDER, False, needed)
     remove_made(share, [*needed, (share, name)], server)
@@ -227,7 +230,9 @@ def _without(place: BackupPlace, version: str, hidden: list[tuple[str, ...]]) ->
     return next((each.id for each in reversed(listed) if REWRITTEN in each.tags and each.original == version), None)
 
 
-def _send(place: BackupPlace, name: str, parent: list[str], writer: BackupWriter) -> ResticSummary:
+def _send(place: BackupPlace, name: str, parent: list[str], writer: BackupWriter) -> tuple[ResticSummary, int]:
+    """Send a snapshot; return what was sent, and how many files and directories of it could not be read."""
+
     def line(text: str) -> None:
         value = restic_answers.message(text)
         if value is not None and value.get("message_type") == "status":
@@ -246,9 +251,14 @@ def _send(place: BackupPlace, name: str, parent: list[str], writer: BackupWriter
     words = ["backup", "--host", TAG, *tagged, *parent, SNAPSHOT]
     result = place.restic(*words, access=ResticAccess(reads={SNAPSHOT: source}), line=line)
     ended = restic_answers.summary(result.out)
-    if result.status != 0 or ended is None or not ended.snapshot_id:
+    is_partial = result.status == restic_answers.UNREAD
+    if (result.status != 0 and not is_partial) or ended is None or not ended.snapshot_id:
         raise place.failure(result)
-    return ended
+    if not is_partial:
+        return ended, 0
+    for unread in restic_answers.errors(result.out):
+        print(unread, file=sys.stderr, flush=True)
+    return ended, restic_answers.unread(result.out)
 
 
 def remove_made(share: str, needed: list[tuple[str, str]], server: ShareServer) -> None:

@@ -8,8 +8,9 @@ no log.
 import secrets
 import shutil
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, contextmanager, suppress
 from pathlib import Path
+from urllib.parse import unquote, urlsplit
 
 from millrace.protect.backup.backup_model import (
     Backup,
@@ -150,6 +151,19 @@ def secret(name: str, file: str) -> str:
             f"the secrets of backup {name} are not on this server ({path.name}): remove it, and attach its repository "
             "again: millrace backup attach"
         ) from error
+
+
+def all_secrets() -> Iterator[str]:
+    """Yield the secrets of all backups as a program could log them; what cannot be read is skipped."""
+    for path in sorted((directory() / "secrets").glob("*/*")):
+        with suppress(OSError):
+            text = path.read_text(errors="replace").strip()
+            if path.name == PASSWORD:
+                yield text
+            elif path.name == S3:
+                yield text.rpartition("=")[2].strip()
+            elif path.name == REPOSITORY and (given := urlsplit(text.partition(":")[2]).password) is not None:
+                yield from (given, unquote(given))
 
 
 def new_password() -> str:

@@ -73,6 +73,8 @@ def detailed(row: BackupRow, public_key: str | None) -> Iterator[str]:
             f"last version: {moved.files} files, {size(moved.bytes)}; {moved.read} files were read, {size(moved.sent)} "
             f"were sent in {duration(moved.seconds)}"
         )
+        if moved.unread:
+            yield f"files that could not be read: {moved.unread}; their names are in the journal"
     if row.due is not None:
         yield f"due now: {WORDS[row.due]} {backup.name}"
 

@@ -81,7 +81,8 @@ _REASONS = (
     ),
     (
         _DAMAGE,
-        "the repository at {where} is damaged: {check}",
+        "the repository at {where} is damaged: {check} examines it again, and removes no version until it is intact; "
+        "`restic repair` on any computer mends what can be mended, with the password of {password}",
     ),
 )
 
@@ -132,6 +133,17 @@ def message(line: str) -> dict[str, Any] | None:
     return value if isinstance(value, dict) else None
 
 
+def is_result(line: str) -> bool:
+    """Whether a line is more than progress, which restic prints every second."""
+    return not line.startswith('{"message_type":"status"')
+
+
+def unread(out: str) -> int:
+    """Return how many files and directories a backup could not read."""
+    said = [message(line) for line in out.splitlines()]
+    return sum(value is not None and value.get("message_type") == "error" for value in said)
+
+
 def summary(out: str) -> ResticSummary | None:
     """Return the summary of a backup; None where it has none."""
     for line in reversed(out.splitlines()):
@@ -171,6 +183,7 @@ def sentence(result: Result, backup: Backup) -> str:
     where = backup_target.words(backup.target)
     check = command("millrace backup check", backup.name)
     show = command("millrace backup show", backup.name)
+    password = command("millrace backup password", backup.name)
     if result.status == WRONG_PASSWORD:
         return (
             f"the password of backup {backup.name} does not open the repository at {where}: remove the backup, and "
@@ -181,7 +194,7 @@ def sentence(result: Result, backup: Backup) -> str:
     lower = said.lower()
     for words, text in _REASONS:
         if any(word in lower for word in words):
-            return text.format(where=where, show=show, check=check)
+            return text.format(where=where, show=show, check=check, password=password)
     if result.status == MISSING:
         return f"{where} has no repository: it was removed, or the directory is another one"
     if result.status == UNREAD:

@@ -50,9 +50,7 @@ def attempt(argv: Sequence[str], stdin: str | None = None, timeout: float | None
     return Result(done.returncode, done.stdout, done.stderr)
 
 
-def follow(
-    argv: Sequence[str], line: Callable[[str], None], is_kept: Callable[[str], bool] = lambda _: True
-) -> Result:
+def follow(argv: Sequence[str], line: Callable[[str], None], is_kept: Callable[[str], bool] = lambda _: True) -> Result:
     """Run a tool that takes long; `line` receives each line as it is printed, standard error included.
 
     The result has those as output that `is_kept` keeps: progress of days is none of it. A missing tool is status 127.

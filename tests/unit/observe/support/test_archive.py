@@ -20,6 +20,7 @@ from millrace.inventory.udev import MD_MEMBER
 from millrace.observe.alert.model import RouteSecrets
 from millrace.observe.support.archive import make
 from millrace.observe.support.parts import LARGEST, ArchivePart, parts
+from millrace.protect.backup import backup_store
 from millrace.storage.assemble.in_sync import InSync
 from millrace.storage.assemble.readd import Return, Returns
 from millrace.storage.record import erasure, removal_record

@@ -20,7 +20,9 @@ def at(hours: float) -> str:
 
 def backup(name: str = "offsite", paused: bool = False) -> Backup:
     target = BackupTarget(protocol="rest", host="backup.example.com", port=8000, path="/data")
-    return Backup(name=name, id=name.encode().hex().rjust(32, "0"), share="data", target=target, paused=paused, at=at(100))
+    return Backup(
+        name=name, id=name.encode().hex().rjust(32, "0"), share="data", target=target, paused=paused, at=at(100)
+    )
 
 
 def ran(hours: float, **others: BackupOutcome) -> dict[str, BackupOutcome]:

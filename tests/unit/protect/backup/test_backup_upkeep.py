@@ -73,9 +73,7 @@ def test_task_that_was_killed_is_a_failure_and_not_due_at_once(site: Site) -> No
     assert upkeep(site.systemd, datetime.now(UTC)) == []
 
 
-def test_task_whose_end_cannot_be_recorded_waits_longer_each_time(
-    site: Site, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_task_whose_end_cannot_be_recorded_waits_longer_each_time(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
     site.add()
 
     def full(*_: object) -> None:

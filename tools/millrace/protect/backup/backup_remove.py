@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A backup is removed from this server: its decision, its secrets, its cache and the snapshots that were made for it."""
+"""A backup is removed from this server: its decision, its secrets, its cache and the snapshots made for it."""
 
 import shutil
 from collections.abc import Callable

@@ -7,7 +7,14 @@ from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
-from millrace.protect.backup import backup_drill, backup_job, backup_restore, backup_store, backup_unseen, restic_answers
+from millrace.protect.backup import (
+    backup_drill,
+    backup_job,
+    backup_restore,
+    backup_store,
+    backup_unseen,
+    restic_answers,
+)
 from millrace.protect.backup.backup_drill import SampleDiffers
 from millrace.protect.backup.backup_job import END, JOB, ORDER, BackupWriter
 from millrace.protect.backup.backup_model import (
@@ -278,7 +285,10 @@ def _check(place: BackupPlace, server: ShareServer, writer: BackupWriter, clock:
     unlocked = place.unlock(clock())
     writer.begin("checks the repository")
     place.must("check", "--read-data-subset", SUBSET)
-    words = [*unlocked, f"the repository of {place.backup.name} has no errors in its structure, nor in {SUBSET}iB of its data"]
+    words = [
+        *unlocked,
+        f"the repository of {place.backup.name} has no errors in its structure, nor in {SUBSET}iB of its data",
+    ]
     if place.backup.append_only:
         return words
     writer.begin("removes versions that are not kept")

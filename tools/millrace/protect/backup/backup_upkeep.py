@@ -9,7 +9,14 @@ from collections.abc import Iterator
 from datetime import datetime, timedelta
 
 from millrace.protect.backup import backup_attempts, backup_job, backup_store
-from millrace.protect.backup.backup_model import Backup, BackupAttempt, BackupOutcome, BackupRow, BackupState, BackupTask
+from millrace.protect.backup.backup_model import (
+    Backup,
+    BackupAttempt,
+    BackupOutcome,
+    BackupRow,
+    BackupState,
+    BackupTask,
+)
 from millrace.protect.backup.backup_run import HOLDER, bases
 from millrace.protect.snapshot import snapshot_holds
 from millrace.system import ages

@@ -60,6 +60,8 @@ def _state(
         return "failed", f"Files of replica {share} differed from the source in the last drill.", show
     if reason := late(source, state, last, now):
         return "late", f"Replica {share} of {source.place} is late: {reason}.", show
+    if state.problem is not None:
+        return "failed", f"The last run of replica {share} failed: {state.problem.rstrip('.')}.", show
     if last is None:
         return "none", f"Replica {share} of {source.place} has no snapshot yet.", None
     return "ok", f"Replica {share} of {source.place} has its snapshot of {moment(last)}.", None

@@ -189,7 +189,6 @@ WRITERS: dict[str, set[str]] = {
     "storage/rescue/rescue_journal.py": {"rescue.json"},
     "lifecycle/reset/reset.py": {"reset.json"},
     "protect/replica/replica_stage.py": {"snapshot.json"},
-    "protect/backup/backup_attempts.py": set(),
     "protect/backup/backup_store.py": {"backups.json", "backup-record.json"},
     "protect/backup/backup_restore.py": {"snapshot.json"},
     "protect/snapshot/kept_removals.py": {"snapshot-removals.json"},

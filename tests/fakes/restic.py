@@ -20,7 +20,7 @@ from millrace.system.run import Result
 
 START = ["systemd-run", "--quiet", "--collect", "--wait", "--pipe", "--service-type=exec", "--expand-environment=no"]
 LOCK = """{
-  "time": "2026-11-30T11:30:01.584498286Z",
+  "time": "%s",
   "exclusive": false,
   "hostname": "%s",
   "username": "%s",
@@ -90,16 +90,17 @@ class Version:
 
 @dataclass
 class FakeRestic:
-    """A repository in memory. `locks` are pairs of host and user; `answers` end a command in another way."""
+    """A repository in memory. `locks` are host, user and time; `answers` end a command in another way."""
 
     password: str | None = None
     versions: list[Version] = field(default_factory=list)
-    locks: list[tuple[str, str]] = field(default_factory=list)
+    locks: list[tuple[str, str, str]] = field(default_factory=list)
     answers: dict[str, Result] = field(default_factory=dict)
     commands: list[list[str]] = field(default_factory=list)
     started: list[Started] = field(default_factory=list)
     read: list[str] = field(default_factory=list)
     damaged: bool = False
+    unread: list[str] = field(default_factory=list)
     during: Callable[[str], None] = lambda _: None
 
     def __call__(self, argv: Sequence[str], line: Callable[[str], None]) -> Result:
@@ -139,7 +140,7 @@ class FakeRestic:
 
     def _cat(self, words: list[str], _: Started) -> Result:
         assert words[0] == "lock" and words[2:] == ["--no-lock"]
-        return Result(0, LOCK % self.locks[int(words[1], 16)], "")
+        return Result(0, LOCK % (self.locks[int(words[1], 16)][2], *self.locks[int(words[1], 16)][:2]), "")
 
     def _unlock(self, words: list[str], _: Started) -> Result:
         assert words == []
@@ -147,7 +148,7 @@ class FakeRestic:
         return Result(0, "", "")
 
     def _snapshots(self, words: list[str], _: Started) -> Result:
-        assert words == ["--tag", "millrace"]
+        assert words == ["--tag", "millrace", "--no-lock"]
         return Result(
             0, json.dumps([self._listed(number, each) for number, each in enumerate(self.versions)]) + "\n", ""
         )
@@ -189,6 +190,8 @@ class FakeRestic:
         for path in _walked(started.place("/srv/backup")):
             state = path.lstat()
             name = "/srv/backup/" + str(path.relative_to(started.place("/srv/backup")))
+            if name in self.unread:
+                continue
             known = before.get(name)
             if known is not None and (known.mtime, len(known.content)) == (state.st_mtime_ns, state.st_size):
                 files[name] = known
@@ -210,7 +213,10 @@ class FakeRestic:
             "total_duration": 4.2,
             "snapshot_id": version.id,
         }
-        return Result(0, f"{json.dumps(status)}\n{json.dumps(summary)}\n", "")
+        error = {"message": "permission denied"}
+        errors = [{"message_type": "error", "error": error, "during": "archival", "item": each} for each in self.unread]
+        said = "".join(f"{json.dumps(each)}\n" for each in (status, *errors, summary))
+        return Result(3 if self.unread else 0, said, "")
 
     def _check(self, words: list[str], _: Started) -> Result:
         assert words == ["--read-data-subset", "10G"]
@@ -227,6 +233,7 @@ class FakeRestic:
         return Result(0, "[]\n", "")
 
     def _dump(self, words: list[str], _: Started) -> Result:
+        assert words[2:] == ["--no-lock"]
         return Result(0, self._version(words[0]).files[words[1]].content.decode(), "")
 
     def _restore(self, words: list[str], started: Started) -> Result:

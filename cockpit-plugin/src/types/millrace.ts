@@ -231,13 +231,18 @@ export interface BackupList {
     backups: BackupRow[];
 }
 
-/** What a run moved: files of the snapshot, those that were read, and bytes that were sent. */
+/**
+ * What a run moved: files of the snapshot, those that were read, and bytes that were sent.
+ *
+ * `unread` files and directories of the snapshot could not be read, and are not in the version.
+ */
 export interface BackupMoved {
     files: number;
     read: number;
     bytes: number;
     sent: number;
     seconds: number;
+    unread: number;
 }
 
 /**

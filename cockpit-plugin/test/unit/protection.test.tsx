@@ -50,6 +50,18 @@ test("every state of a copy has its word", async () => {
     expect(words.map((text) => text.replace(/\d.*/u, ""))).toEqual(["Running", "Failed", "No copy yet"]);
 });
 
+test("a paused copy and one of another server are set up", async () => {
+    const lights = [
+        lit("here", { state: "none", schedule: null, period: null, last: null, sentence: "No schedule of snapshots has been set for share models." }),
+        lit("second-server", { state: "none", schedule: null, period: null, last: null, sentence: "10.0.0.9 may keep a replica of share models." }),
+        lit("off-site", { state: "none", schedule: null, last: null, sentence: "Backup offsite is paused." }),
+    ];
+    says("protection show", { schema_version: 1, shares: [{ share: "models", lights }] });
+    show();
+    await screen.findByRole("link", { name: "models" });
+    expect(await cells("models")).toEqual(["Not set up", "On the other server", "Paused"]);
+});
+
 test("a server without shares leads to them", async () => {
     says("protection show", { schema_version: 1, shares: [] });
     show();

@@ -27,6 +27,12 @@ def test_lines_of_a_tool_that_takes_long_are_passed_on_in_their_order() -> None:
     assert lines == ["0", "1", "2"]
 
 
+def test_lines_of_progress_are_passed_on_and_not_kept() -> None:
+    lines: list[str] = []
+    done = follow(["sh", "-c", "echo progress; echo result"], lines.append, lambda text: text != "progress\n")
+    assert (lines, done.out) == (["progress", "result"], "result\n")
+
+
 def test_a_missing_tool_that_would_take_long_is_status_127() -> None:
     assert follow(["millrace-has-no-such-tool"], print) == Result(127, "", "millrace-has-no-such-tool is not installed")
 

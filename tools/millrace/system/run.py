@@ -50,10 +50,10 @@ def attempt(argv: Sequence[str], stdin: str | None = None, timeout: float | None
     return Result(done.returncode, done.stdout, done.stderr)
 
 
-def follow(argv: Sequence[str], line: Callable[[str], None]) -> Result:
+def follow(argv: Sequence[str], line: Callable[[str], None], is_kept: Callable[[str], bool] = lambda _: True) -> Result:
     """Run a tool that takes long; `line` receives each line as it is printed, standard error included.
 
-    The result has them all as output. A missing tool is status 127.
+    The result has those as output that `is_kept` keeps: progress of days is none of it. A missing tool is status 127.
     """
     try:
         process = subprocess.Popen(
@@ -70,7 +70,8 @@ def follow(argv: Sequence[str], line: Callable[[str], None]) -> Result:
     printed = []
     with process:
         for text in process.stdout or ():
-            printed.append(text)
+            if is_kept(text):
+                printed.append(text)
             line(text.rstrip("\n"))
     return Result(process.returncode, "".join(printed), "")
 

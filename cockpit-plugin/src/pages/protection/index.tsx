@@ -56,7 +56,7 @@ export default function Protection(): JSX.Element {
     return (
         <>
             <PageHeader title={_("Protection")}>{_("Copies of each share on this server, on a second server and off site.")}</PageHeader>
-            <CheckFindings checks={["protection", "snapshots"]} />
+            <CheckFindings checks={["protection", "snapshots", "replicas", "backups"]} />
             <Panel title={_("Shares")} wide testId="protection">
                 <Loaded of={shown} what={_("Loading protection")}>
                     {({ shares }) => (shares.length === 0

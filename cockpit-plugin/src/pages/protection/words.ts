@@ -25,12 +25,19 @@ export function placeWord(place: Light["place"]): string {
     }
 }
 
-export function stateWord({ state, schedule }: Light): string {
-    switch (state) {
+/** What makes no copy here by itself: it is paused, another server makes it, or nothing was set up. */
+function idleWord({ period, place, sentence }: Light): string {
+    if (period !== null) return _("Paused");
+    // `ABSENT` of tools/millrace/protect/light.py
+    return place === "second-server" && !sentence.startsWith("No ") ? _("On the other server") : _("Not set up");
+}
+
+export function stateWord(light: Light): string {
+    switch (light.state) {
     case "ok": return _("In time");
     case "late": return _("Late");
     case "failed": return _("Failed");
     case "running": return _("Running");
-    case "none": return schedule === null ? _("Not set up") : _("No copy yet");
+    case "none": return light.schedule === null ? idleWord(light) : _("No copy yet");
     }
 }

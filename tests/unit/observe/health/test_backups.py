@@ -32,14 +32,14 @@ def host(root_user: Path) -> Host:
 
 
 def added(at: str, paused: bool = False) -> None:
-    backup = Backup(name="offsite", id="1", share="data", target=TARGET, at=at, paused=paused)
+    backup = Backup(name="offsite", id="1" * 32, share="data", target=TARGET, at=at, paused=paused)
     backup_store.directory().mkdir(parents=True, exist_ok=True)
     backup_store._write([backup])
 
 
-def ended(**outcomes: BackupOutcome) -> None:
-    moved = BackupMoved(files=10, read=2, bytes=5000, sent=700, seconds=3)
-    backup_store._put(BackupState(name="offsite", id="1", made=True, moved=moved, **outcomes))
+def ended(unread: int = 0, **outcomes: BackupOutcome) -> None:
+    moved = BackupMoved(files=10, read=2, bytes=5000, sent=700, seconds=3, unread=unread)
+    backup_store._put(BackupState(name="offsite", id="1" * 32, made=True, moved=moved, **outcomes))
 
 
 def found(host: Host) -> HealthFinding:
@@ -52,6 +52,12 @@ def test_backup_that_is_sent_in_time_is_well(host: Host) -> None:
     ended(run=BackupOutcome(at=at, succeeded=at))
     finding = found(host)
     assert finding.level is Level.OK and finding.sentence.startswith("1 backup is in time")
+
+
+def test_version_that_lacks_files_is_a_warning(host: Host) -> None:
+    at = ago(hours=3)
+    ended(unread=4, run=BackupOutcome(at=at, succeeded=at))
+    assert (found(host).level, found(host).kind) == (Level.WARN, "unread") and ": 4;" in found(host).sentence
 
 
 def test_backup_without_success_for_two_periods_is_late(host: Host) -> None:

@@ -20,6 +20,7 @@ from millrace.inventory.udev import MD_MEMBER
 from millrace.observe.alert.model import RouteSecrets
 from millrace.observe.support.archive import make
 from millrace.observe.support.parts import LARGEST, ArchivePart, parts
+from millrace.protect.backup import backup_store
 from millrace.storage.assemble.in_sync import InSync
 from millrace.storage.assemble.readd import Return, Returns
 from millrace.storage.record import erasure, removal_record
@@ -47,6 +48,8 @@ PLANTED = {
     "one-time password": "abcd-efgh-2345-jkmn-pqrs",
     "bearer": "eyJhbGciOiJIUzI1NiJ9.abc",
     "password": "hunter2-hunter2",
+    "password of a backup": "tn3bg-gdpg7-z5uwq-pnx7k",
+    "secret of a backup": "s3cret-of-user",
     "key": "MC4CAQAwBQYDK2VwBCIEIJ",
 }
 OWNER = [
@@ -69,6 +72,7 @@ password={PLANTED["password"]} "token": "{PLANTED["password"]}"
 -----BEGIN PRIVATE KEY-----
 {PLANTED["key"]}
 -----END PRIVATE KEY-----
+restic: {PLANTED["password of a backup"]} and {PLANTED["secret of a backup"]}
 drive {serial(0)} at 10.77.0.0. Mail to ops@corp.example.org
 Auth: [SMB2,(null)] user [CORP]\\[stranger] at [now] with [NTLMv2] workstation [STRANGERS-PC] became [CORP]\\[stranger]
 share models of anna, not remodels
@@ -86,6 +90,10 @@ def box(tmp_path: Path) -> Iterator[Box]:
         made.tree.write("etc/machine-id", "8d1f4c7a3b5e4f0d9c2b1a0e7f6d5c4b\n")
         issue = f"One-time password: {PLANTED['one-time password']}\n"
         made.tree.write("run/issue.d/60-millrace-admin.issue", issue)
+        secrets = backup_store.secrets_directory("offsite")
+        secrets.mkdir(parents=True)
+        (secrets / "password").write_text(f"{PLANTED['password of a backup']}\n")
+        (secrets / "repository").write_text(f"rest:https://ann:{PLANTED['secret of a backup']}@host:8000/data/\n")
         write_model(paths.alert_dir() / "secrets.json", RouteSecrets(secrets={"chat": PLANTED["webhook"]}), 0o600)
         yield made
 

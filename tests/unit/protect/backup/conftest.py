@@ -18,7 +18,7 @@ from millrace.protect.snapshot import snapshot_job, snapshot_run
 from millrace.serve.clone.clone_again import ChangeClock
 from millrace.serve.share.server import ShareServer
 from millrace.system.run import Result
-from tests.fakes.jobs import JobManager
+from tests.fakes.jobs import JOBS, JobManager
 from tests.fakes.restic import FakeRestic, RealRestic
 from tests.unit.protect.snapshot.conftest import Nas, nas
 
@@ -28,6 +28,8 @@ TARGET = "rest:https://backup.example.com:8000/data"
 
 class Systemd(JobManager):
     """systemd, whose units make snapshots; what else a share needs is answered by the appliance."""
+
+    TAKEN = (*JOBS, "systemctl stop --no-block millrace-restic-job.service")
 
     def __init__(self, nas: Nas) -> None:
         super().__init__("millrace-reflink@snapshot.service")

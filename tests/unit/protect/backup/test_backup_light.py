@@ -20,7 +20,9 @@ def at(hours: float) -> str:
 
 def backup(name: str = "offsite", paused: bool = False) -> Backup:
     target = BackupTarget(protocol="rest", host="backup.example.com", port=8000, path="/data")
-    return Backup(name=name, id=name, share="data", target=target, paused=paused, at=at(100))
+    return Backup(
+        name=name, id=name.encode().hex().rjust(32, "0"), share="data", target=target, paused=paused, at=at(100)
+    )
 
 
 def ran(hours: float, **others: BackupOutcome) -> dict[str, BackupOutcome]:
@@ -47,6 +49,7 @@ def test_backup_in_time_is_ok_and_says_when_the_next_is_due(root_user: Path, mon
     [
         (ran(49), "late", "The last version of backup offsite is of 2026-11-28 11:00 UTC."),
         ({}, "late", "Backup offsite sent nothing yet."),
+        ({"run": BackupOutcome(at=at(1), succeeded=at(2), problem="it is full", failures=1)}, "failed", "it is full"),
         (ran(2, drill=BackupOutcome(at=at(1), problem="a file differs", red=True)), "failed", "a file differs"),
         (ran(2, check=BackupOutcome(at=at(1), problem="a pack is damaged", red=True)), "failed", "a pack is damaged"),
     ],

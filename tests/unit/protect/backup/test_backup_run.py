@@ -1,12 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
 """Runs of a backup: which snapshot is sent, which files are read, and what becomes of one that fails."""
 
+import json
 import os
+from datetime import UTC, datetime, timedelta
 
 import pytest
 
 from millrace.protect.backup import backup_store
-from millrace.system.errors import Failed
+from millrace.protect.snapshot import snapshot_job
+from millrace.serve.config import store
+from millrace.serve.config.replica import ReplicaSource
+from millrace.system.documents import write_model
+from millrace.system.errors import Failed, Refused
 from millrace.system.run import Result
 from tests.unit.protect.backup.conftest import Site
 
@@ -99,13 +105,31 @@ def test_wrong_password_is_one_sentence(both: Site) -> None:
 
 def test_own_lock_is_removed_and_that_of_another_host_stays(site: Site) -> None:
     made(site)
-    site.fake.locks = [(os.uname().nodename, "millrace-backup")]
+    site.fake.locks = [(os.uname().nodename, "millrace-backup", site.at.isoformat())]
     site.carry_out("run")
     assert site.fake.locks == []
-    site.fake.locks = [("elsewhere", "bob")]
-    with pytest.raises(Failed, match="is locked by bob on elsewhere since 2026-11-30T11:30:01"):
+    since = site.at.isoformat()
+    site.fake.locks = [("elsewhere", "bob", since)]
+    with pytest.raises(Failed, match=f"is locked by bob on elsewhere since {since[:19]}"):
         site.carry_out("run")
-    assert site.fake.locks == [("elsewhere", "bob")]
+    assert site.fake.locks == [("elsewhere", "bob", since)]
+
+
+def test_abandoned_lock_of_another_host_is_removed_and_reported(site: Site) -> None:
+    made(site)
+    since = f"{site.at - timedelta(minutes=31):%Y-%m-%dT%H:%M:%S}"
+    site.fake.locks = [("elsewhere", "bob", f"{since}.584498286Z")]
+    words = site.carry_out("run")
+    assert words[0] == f"the abandoned lock of bob on elsewhere since {since} was removed" and site.fake.locks == []
+
+
+def test_lock_of_a_lost_server_keeps_nobody_from_a_restore(site: Site) -> None:
+    made(site)
+    site.fake.locks = [("lost", "millrace-backup", site.at.isoformat())]
+    site.carry_out("restore")
+    assert len(site.fake.locks) == 1 and [*site.nas.snapshots.top.glob("data/*-restored")]
+    reading = [words for words in site.fake.commands if words[0] in ("snapshots", "dump", "restore")]
+    assert reading and not [words for words in reading if "--no-lock" not in words]
 
 
 def test_far_side_that_cannot_be_reached_is_reported_at_once(site: Site) -> None:
@@ -148,6 +172,54 @@ def test_snapshot_that_was_made_for_a_backup_goes_after_the_next_one(site: Site)
     assert site.snapshot().is_dir()
 
 
+def test_runs_that_fail_leave_one_snapshot_and_the_one_that_is_compared(site: Site) -> None:
+    made(site)
+    base = str(site.state().snapshot)
+    site.fake.answers["backup"] = Result(1, "", "")
+    for _ in range(3):
+        site.at += timedelta(hours=2)
+        with pytest.raises(Failed):
+            site.carry_out("run")
+    kept = sorted(path.name for path in site.nas.snapshots.top.glob("data/*-backup"))
+    assert len(kept) == 2 and kept[0] == base
+
+
+@pytest.fixture
+def replica(site: Site, monkeypatch: pytest.MonkeyPatch) -> Site:
+    """The share is a replica, whose directory is empty."""
+    source = ReplicaSource(address="10.0.0.7", share="data", authority="-", fingerprint=":".join(["AA"] * 32))
+    site.add()
+    config = store.load()
+    shares = [share.model_copy(update={"replica": source}) for share in config.shares]
+    monkeypatch.setattr(store, "load", lambda: config.model_copy(update={"shares": shares}))
+    return site
+
+
+def test_replica_without_a_snapshot_of_its_source_sends_nothing(replica: Site) -> None:
+    with pytest.raises(Failed, match="has no snapshot of its source that was not sent yet: millrace replica status"):
+        replica.carry_out("run")
+    assert not [words for words in replica.fake.commands if words[0] == "backup"]
+    assert not [*replica.nas.snapshots.top.glob("data/*")]
+
+
+def test_replica_is_sent_once_for_each_snapshot_of_its_source(site: Site, request: pytest.FixtureRequest) -> None:
+    manifest = site.nas.made()
+    place = site.nas.snapshots.place("data", manifest.name)
+    write_model(place / "manifest.json", manifest.model_copy(update={"by": "replica of data"}))
+    request.getfixturevalue("replica")
+    site.at = datetime(2026, 11, 30, tzinfo=UTC)
+    site.carry_out("run")
+    assert site.state().snapshot == manifest.name
+    with pytest.raises(Failed, match="not sent yet"):
+        site.carry_out("run")
+    assert place.exists()
+
+
+def test_replica_has_no_snapshots_of_its_own(replica: Site) -> None:
+    with pytest.raises(Refused, match="share data is a replica: its snapshots come from its source"):
+        snapshot_job.prepare("data", False, replica.server)
+
+
 def test_restic_sees_one_snapshot_and_its_cache(site: Site) -> None:
     made(site)
     started = next(each for each in site.fake.started if "backup" in each.words)
@@ -168,6 +240,16 @@ def test_full_target_is_one_sentence(site: Site) -> None:
     assert run is not None and run.succeeded is not None and run.failures == 1
 
 
+def test_version_without_files_that_cannot_be_read_is_one_and_says_so(site: Site) -> None:
+    site.add()
+    site.fake.unread = ["/srv/backup/tree/set/one"]
+    words = site.carry_out("run")
+    state = site.state()
+    assert state.moved is not None and state.moved.unread == 1 and state.version == site.fake.versions[-1].id
+    assert state.run is not None and state.run.problem is None
+    assert words[0] == "files that could not be read: 1; their names are in the journal"
+
+
 def _id() -> str:
     return backup_store.known("offsite").id
 
@@ -184,6 +266,40 @@ def test_cancelled_run_is_not_due_at_once(site: Site) -> None:
         site.carry_out("run")
     run = site.state().run
     assert run is not None and run.problem == "it was cancelled, or the server was stopped" and run.failures == 1
+
+
+def test_restored_snapshot_of_the_share_itself_is_not_former(site: Site) -> None:
+    made(site)
+    site.carry_out("restore")
+    [restored] = site.nas.snapshots.top.glob("data/*-restored")
+    assert restored.stat().st_mode & 0o777 == 0o711
+    assert not site.nas.snapshots.row(store.load(), "data", restored.name).former
+
+
+@pytest.mark.parametrize("name", ["/etc/new/x", "../x-manual", "20261129T120000Z:x-manual"])
+def test_version_that_names_a_place_of_its_own_is_not_restored(site: Site, name: str) -> None:
+    made(site)
+    version = site.fake.versions[-1]
+    manifest = version.files["/srv/backup/manifest.json"]
+    said = json.loads(manifest.content)
+    manifest.content = json.dumps({**said, "name": name}).encode()
+    version.tags[:] = [f"snapshot={name}" if tag.startswith("snapshot=") else tag for tag in version.tags]
+    with pytest.raises(Failed, match="has the manifest of another snapshot"):
+        site.carry_out("restore")
+    assert not [words for words in site.fake.commands if words[0] == "restore"]
+
+
+def test_restore_ends_where_the_pool_runs_full_meanwhile(site: Site) -> None:
+    made(site)
+
+    def fill(verb: str) -> None:
+        if verb == "restore":
+            site.nas.space.free = 1
+
+    site.fake.during = fill
+    with pytest.raises(Refused, match="of the pool was free while the version was restored"):
+        site.carry_out("restore")
+    assert not [*site.nas.snapshots.top.glob("data/*-restored")]
 
 
 def test_restore_owns_files_and_leaves_nothing_in_the_cache(site: Site) -> None:

@@ -2,7 +2,9 @@
 """Targets of backups: what is accepted, and what each refusal says."""
 
 import pytest
+from pydantic import ValidationError
 
+from millrace.protect.backup.backup_model import Backup
 from millrace.protect.backup.backup_target import parse, repository, words
 
 
@@ -49,3 +51,26 @@ def test_target_is_shown_without_its_secret(text: str, user: str | None, shown: 
 def test_target_that_is_none_is_refused(text: str, user: str | None, why: str) -> None:
     with pytest.raises(ValueError, match=why):
         parse(text, user)
+
+
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [
+        ("id", "../../" + "0" * 26),
+        ("name", "../x"),
+        ("share", "/etc"),
+        ("host", "-oProxyCommand=x"),
+        ("host", "fe80::1%x -oProxyCommand=x"),
+        ("user", "-oProxyCommand=x"),
+        ("user", "ann x"),
+        ("path", "/srv/../etc"),
+        ("port", 0),
+    ],
+)
+def test_decision_that_came_with_adopted_drives_is_verified(key: str, value: object) -> None:
+    target = parse("sftp://far@backup.example.com/srv/data").model_dump()
+    known = {"name": "offsite", "id": "0" * 32, "share": "data", "target": target}
+    assert Backup.model_validate(known).target.host == "backup.example.com"
+    wrong = {**known, key: value} if key in known else {**known, "target": {**target, key: value}}
+    with pytest.raises(ValidationError):
+        Backup.model_validate(wrong)

@@ -11,7 +11,7 @@ from millrace.protect.backup.restic_pattern import pattern
 from millrace.system.run import Result
 
 BACKUP = Backup(
-    name="offsite", id="1", share="data", target=BackupTarget(protocol="rest", host="far", port=1, path="x")
+    name="offsite", id="1" * 32, share="data", target=BackupTarget(protocol="rest", host="far", port=1, path="x")
 )
 HEAD = "Fatal: Fatal: create repository at rest:https://u:***@127.0.0.1:8765/x/ failed: "
 

@@ -71,6 +71,7 @@ def test_replica_that_is_up_to_date_is_ok_and_says_when_the_next_is_due(root_use
     ("known", "expected", "words"),
     [
         (state(5), "late", "not up to date for more than 3 periods"),
+        (state(0.5, problem="no answer"), "failed", "failed: no answer."),
         (state(0.5, different=2), "failed", "differed from the source"),
         (ReplicaState(share="copy", tried_at=at(0), problem="no answer"), "late", "it has no snapshot yet"),
         (ReplicaState(share="copy", since=at(1)), "none", "has no snapshot yet"),

@@ -20,6 +20,7 @@ from millrace.protect.snapshot.snapshot_schedule_model import (
     SnapshotCounts,
 )
 from millrace.serve.config.model import Config, first_config
+from millrace.serve.config.replica import ReplicaSource
 from millrace.serve.config.schedule import SnapshotSchedule
 from millrace.system.run import Result, Runner
 
@@ -52,6 +53,14 @@ def test_share_without_a_schedule_has_no_light_and_the_command_that_sets_one(roo
     assert (dark.state, dark.last, dark.schedule, dark.next) == ("none", ago(days=3), None, None)
     assert dark.sentence == "No schedule of snapshots has been set for share data."
     assert dark.todo is not None and "millrace snapshot schedule data" in dark.todo
+
+
+def test_replica_is_not_told_to_have_a_schedule_of_its_own(root_user: Path) -> None:
+    source = ReplicaSource(address="10.0.0.7", share="data", authority="-", fingerprint=":".join(["AA"] * 32))
+    known = config(None)
+    shares = [share.model_copy(update={"replica": source}) for share in known.shares]
+    [dark] = lights(known.model_copy(update={"shares": shares}), NOW)
+    assert (dark.state, dark.todo) == ("none", None)
 
 
 def test_share_whose_snapshots_are_in_time_is_ok_until_the_next_hour(root_user: Path) -> None:

@@ -332,7 +332,7 @@ def _others() -> dict[str, BaseModel]:
             backups=[
                 Backup(
                     name="offsite",
-                    id="1",
+                    id="1" * 32,
                     share="data",
                     target=BackupTarget(
                         protocol="sftp",
@@ -356,7 +356,7 @@ def _others() -> dict[str, BaseModel]:
             states=[
                 BackupState(
                     name="offsite",
-                    id="1",
+                    id="1" * 32,
                     made=True,
                     snapshot="20261129T120000Z-backup",
                     version="8c8c6c1e",

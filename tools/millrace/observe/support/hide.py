@@ -11,6 +11,7 @@ from millrace.inventory.model import Inventory
 from millrace.inventory.present import present
 from millrace.observe.alert import routes
 from millrace.observe.alert.model import RouteSecrets
+from millrace.protect.backup import backup_store
 from millrace.serve.config import store
 from millrace.serve.config.model import Config
 from millrace.storage.assemble.readd import Returns
@@ -58,7 +59,7 @@ PATTERNS = tuple(
         (r"\b[0-9A-F]{32}\b", 0),
     )
 )
-_URL = re.compile(r"\b(https?|smb|nfs)://[^\s\"'<>]+")
+_URL = re.compile(r"\b(https?|sftp|smb|nfs)://[^\s\"'<>]+")
 _MAIL = re.compile(r"[\w.+-]+@[\w-]+(?:\.[\w-]+)+")
 # Also before the end of a sentence, where a capture keeps it for the version of a firmware.
 _ADDRESS = re.compile(r"(?<![\w.])\d{1,3}(?:\.\d{1,3}){3}(?!\w|\.\d)")
@@ -138,6 +139,7 @@ def _secrets() -> Iterable[str]:
     """Secrets of this server that a program could have logged."""
     if routes.secrets_file().exists():
         yield from read_model(routes.secrets_file(), RouteSecrets).secrets.values()
+    yield from backup_store.all_secrets()
     for line in (sysfs.text(paths.ROOT / "etc/shadow") or "").splitlines():
         yield line.split(":")[1] if ":" in line else ""
     issue = sysfs.text(paths.ROOT / "run/issue.d/60-millrace-admin.issue") or ""
@@ -150,6 +152,10 @@ def _words() -> dict[str, str]:
     named: list[tuple[str, list[str]]] = []
     with suppress(MillraceError):
         named += _named(store.read().config)
+    with suppress(MillraceError):
+        backups = backup_store.load()
+        named.append(("backup", [backup.name for backup in backups]))
+        named.append(("target", [word or "" for each in backups for word in (each.target.host, each.target.user)]))
     pseudonyms: dict[str, str] = {}
     files = scrub_record.load().files
     for kind, names in (*named, ("administrator", by), ("file", files.names if files else [])):

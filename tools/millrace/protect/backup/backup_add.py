@@ -11,6 +11,7 @@ from datetime import UTC, datetime
 
 from millrace.protect.backup import backup_store, backup_target
 from millrace.protect.backup.backup_model import Backup, BackupAdded, BackupRetention, BackupTarget
+from millrace.protect.backup.backup_rules import backup_name
 from millrace.protect.snapshot.snapshot_schedule import stamp
 from millrace.serve.certificate import pem
 from millrace.serve.config import store
@@ -105,7 +106,7 @@ def host_key(target: BackupTarget, run: Runner) -> tuple[str, str]:
 
 def _target(wish: BackupWish) -> BackupTarget:
     try:
-        backup_target.backup_name(wish.name)
+        backup_name(wish.name)
         share_name(wish.share)
         return backup_target.parse(wish.target, wish.user)
     except ValueError as error:
@@ -123,6 +124,8 @@ def _backup(wish: BackupWish, target: BackupTarget, fingerprint: str | None, att
                 "retention": BackupRetention.model_validate(wish.retention).model_dump(),
                 "host_key": fingerprint,
                 "attached": attached,
+                # else its share, which may be new and empty, would be sent before anything came back
+                "paused": attached,
                 "by": invoking_user(),
                 "at": stamp(datetime.now(UTC)),
                 **wish.settings,

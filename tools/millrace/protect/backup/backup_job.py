@@ -4,18 +4,24 @@
 import time
 import uuid
 from collections.abc import Callable, Iterator
+from contextlib import suppress
+from datetime import UTC, datetime
 
-from millrace.protect.backup import backup_store
+from millrace.protect.backup import backup_attempts, backup_store
 from millrace.protect.backup.backup_model import (
+    Backup,
     BackupEnd,
     BackupLine,
     BackupOrder,
+    BackupOutcome,
     BackupProgress,
+    BackupState,
     BackupTask,
 )
-from millrace.system.errors import Failed
+from millrace.protect.snapshot.snapshot_schedule import stamp
+from millrace.system.errors import Failed, MillraceError
 from millrace.system.jobs import job_paths, kinds
-from millrace.system.jobs.job import POLL, Document, Glance, Job, by_stopping
+from millrace.system.jobs.job import KILLED, POLL, Document, Glance, Job, by_stopping
 from millrace.system.run import Runner
 from millrace.system.users import invoking_user, only_root
 
@@ -52,6 +58,8 @@ def start(name: str, task: BackupTask, run: Runner, by: str = "", version: str |
     order = BackupOrder(id=uuid.uuid4().hex, backup=backup.name, task=task, by=by or invoking_user(), version=version)
     with JOB.starting(run, f"{WORDS[task]} {name}", order.by):
         END.remove()
+        if task != "restore":
+            backup_attempts.begin(backup, task, datetime.now(UTC))
         ORDER.write(order, 0o600)
     return order
 
@@ -68,9 +76,29 @@ def follow(order: BackupOrder, run: Runner, pause: Callable[[float], None] = tim
 
 
 def clean_up() -> None:
-    """Record a task that was killed; what the unit runs at its end."""
+    """Record a task that was killed; what the unit runs at its end.
+
+    Where the record cannot be written the attempt stays noted, and the task waits as after a failure.
+    """
     only_root()
+    order = ORDER.get()
+    with suppress(MillraceError, OSError):
+        if order is not None and backup_attempts.of(backup := backup_store.known(order.backup), order.task) is not None:
+            note(backup, order.task, stamp(datetime.now(UTC)), KILLED)
     JOB.clean_up()
+
+
+def note(backup: Backup, task: BackupTask, at: str, problem: str | None, red: bool = False) -> None:
+    """Record how a task ended; a restore has no record. OSError: the boot drive fails."""
+    if task == "restore":
+        return
+
+    def ended(state: BackupState) -> BackupState:
+        before: BackupOutcome | None = getattr(state, task)
+        return state.model_copy(update={task: backup_store.outcome(before, at, problem, red)})
+
+    backup_store.note(backup, ended)
+    backup_attempts.end(backup, task)
 
 
 class BackupWriter:

@@ -74,6 +74,9 @@ def _state(backup: Backup, state: BackupState, last: str | None, now: datetime) 
             problem = (outcome.problem or "").rstrip(".")
             again = command(f"millrace backup {task}", name)
             return "failed", f"The last {task} of backup {name} found damage: {problem}.", again
+    if state.run is not None and state.run.problem is not None:
+        problem = state.run.problem.rstrip(".")
+        return "failed", f"The last run of backup {name} failed: {problem}.", command("millrace backup run", name)
     if is_late(backup, state, now):
         words = (
             f"The last version of backup {name} is of {moment(last)}." if last else f"Backup {name} sent nothing yet."

@@ -3,9 +3,11 @@
 
 from typing import Annotated, Literal
 
-from pydantic import Field
+from pydantic import AfterValidator, Field
 
+from millrace.protect.backup.backup_rules import backup_id, backup_name, target_host, target_path, user_name
 from millrace.system.documents import Contract, Count
+from millrace.system.names import share_name
 
 Protocol = Literal["s3", "sftp", "rest"]
 BackupTask = Literal["run", "check", "drill", "restore"]
@@ -23,10 +25,10 @@ class BackupTarget(Contract):
     """
 
     protocol: Protocol
-    host: str
-    port: int
-    path: str
-    user: str | None = None
+    host: Annotated[str, AfterValidator(target_host)]
+    port: Annotated[int, Field(gt=0, lt=1 << 16)]
+    path: Annotated[str, target_path]
+    user: Annotated[str, user_name] | None = None
     tls: bool = True
 
 
@@ -47,9 +49,9 @@ class Backup(Contract):
     server. `attached`: the repository existed before. `id` names it in the repository.
     """
 
-    name: str
-    id: str
-    share: str
+    name: Annotated[str, backup_name]
+    id: Annotated[str, backup_id]
+    share: Annotated[str, share_name]
     target: BackupTarget
     every: Hours = DAY
     check_every: Hours = 7 * DAY
@@ -72,13 +74,17 @@ class Backups(Contract):
 
 
 class BackupMoved(Contract):
-    """What a run moved: files of the snapshot, those that were read, and bytes that were sent."""
+    """What a run moved: files of the snapshot, those that were read, and bytes that were sent.
+
+    `unread` files and directories of the snapshot could not be read, and are not in the version.
+    """
 
     files: Count
     read: Count
     bytes: Count
     sent: Count
     seconds: Count
+    unread: Count = 0
 
 
 class BackupOutcome(Contract):
@@ -118,6 +124,22 @@ class BackupRecord(Contract):
 
     schema_version: Literal[1] = 1
     states: list[BackupState] = Field(default_factory=list)
+
+
+class BackupAttempt(Contract):
+    """A task of the backup with the ID `backup` that was started `count` times, last at `at`, and no end recorded."""
+
+    backup: str
+    task: BackupTask
+    at: str
+    count: Count
+
+
+class BackupAttempts(Contract):
+    """The tasks whose end is not recorded, since the server was started."""
+
+    schema_version: Literal[1] = 1
+    attempts: list[BackupAttempt] = Field(default_factory=list)
 
 
 class BackupOrder(Contract):

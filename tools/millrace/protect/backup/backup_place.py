@@ -7,8 +7,9 @@ They are below the directory of root alone, in no share and in no quota. restic 
 import os
 import shutil
 import socket
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
+from datetime import datetime
 from pathlib import Path
 from pwd import getpwnam
 
@@ -44,6 +45,11 @@ def reach(host: str, port: int) -> None:
         pass
 
 
+def follow_restic(argv: Sequence[str], line: Line) -> Result:
+    """Run restic; the result has all that it printed but for its progress."""
+    return follow(argv, line, restic_answers.is_result)
+
+
 def restic_owner() -> tuple[int, int]:
     """Return the user and the group that restic runs as. Failed: this version has none."""
     try:
@@ -57,7 +63,7 @@ def restic_owner() -> tuple[int, int]:
 class BackupTools:
     """How restic is run, the far side reached, and who owns what restic writes."""
 
-    follow: Follow = follow
+    follow: Follow = follow_restic
     reach: Callable[[str, int], None] = reach
     owner: Callable[[], tuple[int, int]] = restic_owner
     links: Reflinks = field(default_factory=Reflinks)
@@ -85,8 +91,8 @@ class BackupPlace:
 
     def prepare(self) -> None:
         """Make its directories; what an earlier task left is removed. Failed, OSError: as for `make_directories`."""
-        self.clear()
         self.make_directories()
+        self.clear()
         self._make_own("work")
 
     def make_directories(self) -> None:
@@ -105,7 +111,7 @@ class BackupPlace:
         os.chown(self.work / name, *self.tools.owner(), follow_symlinks=False)
 
     def clear(self) -> None:
-        """Remove what a task leaves, but for the cache."""
+        """Remove what a task leaves, but for the cache; after `make_directories`, which verifies where that is."""
         for name in ("work", "restore"):
             shutil.rmtree(self.work / name, ignore_errors=True)
 
@@ -142,28 +148,35 @@ class BackupPlace:
         self.must("init")
         backup_store.note(self.backup, lambda state: state.model_copy(update={"made": True}))
 
-    def unlock(self) -> None:
-        """Remove locks that an interrupted task of this server left; one task runs at a time.
+    def unlock(self, now: datetime) -> list[str]:
+        """Remove the locks of this server, where one task runs at a time, and abandoned ones of others.
 
-        Failed: another program holds one, and who; it is not removed.
+        Return in words which of others were removed. Failed: another program holds one, and who.
         """
         locks = [self._lock(name) for name in self._listed("locks")]
         if not locks:
-            return
+            return []
         others = restic_answers.foreign([lock for lock in locks if lock is not None], os.uname().nodename, USER)
-        if others:
-            other, where = others[0], backup_target.words(self.backup.target)
-            raise Failed(
-                f"the repository at {where} is locked by {one_line(other.username)} on {one_line(other.hostname)} "
-                f"since {one_line(other.time)[:19]}: end that program; this server removes its own locks only"
-            )
-        # a lock whose process does not exist any more, and one of more than half an hour
+        for other in others:
+            if not restic_answers.is_abandoned(other, now):
+                raise Failed(
+                    f"the repository at {backup_target.words(self.backup.target)} is locked by {_holder(other)}: end "
+                    "that program; a lock that is not refreshed for 30 minutes is removed by the next task"
+                )
+        # restic removes a lock whose process does not exist any more, and one of more than half an hour
         self.must("unlock")
+        return [f"the abandoned lock of {_holder(other)} was removed" for other in others]
 
     def versions(self) -> list[ResticVersion]:
         """Return the versions in the repository, the oldest first. Failed: it cannot be read."""
-        listed = restic_answers.versions(self.must("snapshots", "--tag", TAG))
-        return [version for version in listed if REWRITTEN not in version.tags]
+        return [version for version in self.all_versions() if REWRITTEN not in version.tags]
+
+    def all_versions(self) -> list[ResticVersion]:
+        """Return also what restic wrote again without some files. Failed: the repository cannot be read.
+
+        A lock, which a server that was lost may have left, keeps nobody from reading.
+        """
+        return restic_answers.versions(self.must("snapshots", "--tag", TAG, "--no-lock"))
 
     def _listed(self, what: str) -> list[str]:
         names = self.must("list", what, "--no-lock").split()
@@ -176,6 +189,10 @@ class BackupPlace:
         except BadInput:
             # it ended meanwhile
             return None
+
+
+def _holder(lock: ResticLock) -> str:
+    return f"{one_line(lock.username)} on {one_line(lock.hostname)} since {one_line(lock.time)[:19]}"
 
 
 class ResticFailed(Failed):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A backup is removed from this server: its decision, its secrets, its cache and the snapshot that was made for it."""
+"""A backup is removed from this server: its decision, its secrets, its cache and the snapshots made for it."""
 
 import shutil
 from collections.abc import Callable
@@ -7,11 +7,11 @@ from contextlib import suppress
 
 from millrace.protect.backup import backup_job, backup_store, restic_unit
 from millrace.protect.backup.backup_model import BackupPaused
-from millrace.protect.backup.backup_run import HOLDER, bases
-from millrace.protect.snapshot import snapshot_holds, snapshot_remove
-from millrace.protect.snapshot.snapshot_model import kind_of
+from millrace.protect.backup.backup_run import HOLDER, bases, remove_made
+from millrace.protect.snapshot import snapshot_holds
 from millrace.serve.share.server import ShareServer
 from millrace.system.errors import MillraceError, Refused
+from millrace.system.trees import nofollow
 from millrace.system.users import only_root
 
 
@@ -27,13 +27,14 @@ def remove(name: str, again: str, server: Callable[[], ShareServer]) -> BackupPa
     order = backup_job.ORDER.get()
     if order is not None and order.backup == name:
         raise Refused(f"a task of backup {name} is under way: millrace job cancel backup")
-    base = backup_store.state(backup).snapshot
     backup_store.remove(name)
     # without the pool they stay
     with suppress(MillraceError, OSError):
         here = server()
-        shutil.rmtree(restic_unit.work(backup, here.pool.filesystem.mountpoint), ignore_errors=True)
+        work = restic_unit.work(backup, here.pool.filesystem.mountpoint)
+        for above in (work.parent.parent, work.parent):
+            nofollow.require_private(above)
+        shutil.rmtree(work, ignore_errors=True)
         snapshot_holds.hold(HOLDER, False, bases())
-        if base is not None and kind_of(base) == "backup":
-            snapshot_remove.remove(f"{backup.share}@{base}", here)
+        remove_made(backup.share, bases(), here)
     return BackupPaused(name=name, paused=True)

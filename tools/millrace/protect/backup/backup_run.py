@@ -7,7 +7,14 @@ from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
-from millrace.protect.backup import backup_drill, backup_restore, backup_store, backup_unseen, restic_answers
+from millrace.protect.backup import (
+    backup_drill,
+    backup_job,
+    backup_restore,
+    backup_store,
+    backup_unseen,
+    restic_answers,
+)
 from millrace.protect.backup.backup_drill import SampleDiffers
 from millrace.protect.backup.backup_job import END, JOB, ORDER, BackupWriter
 from millrace.protect.backup.backup_model import (
@@ -15,8 +22,6 @@ from millrace.protect.backup.backup_model import (
     BackupEnd,
     BackupMoved,
     BackupOrder,
-    BackupOutcome,
-    BackupState,
     BackupTask,
 )
 from millrace.protect.backup.backup_place import REWRITTEN, TAG, BackupPlace, BackupTools, ResticFailed
@@ -25,13 +30,14 @@ from millrace.protect.backup.restic_pattern import lines as pattern_lines
 from millrace.protect.backup.restic_unit import JOB as RESTIC_JOB
 from millrace.protect.backup.restic_unit import SNAPSHOT, WORK, ResticAccess
 from millrace.protect.snapshot import snapshot_holds, snapshot_job, snapshot_remove
-from millrace.protect.snapshot.snapshot_model import kind_of
+from millrace.protect.snapshot.snapshot_model import REPLICATED, SnapshotRow, kind_of
 from millrace.protect.snapshot.snapshot_schedule import made_at, stamp
 from millrace.protect.snapshot.snapshot_store import SnapshotStore
 from millrace.serve.clone import clone_job, clone_place
 from millrace.serve.clone.clone_place import ClonePlace
 from millrace.serve.config import store
 from millrace.serve.share.server import ShareServer
+from millrace.system.command import command
 from millrace.system.errors import Failed, MillraceError, Refused
 from millrace.system.files import describe, write_blocks
 from millrace.system.jobs.job import SERVER
@@ -63,12 +69,10 @@ def execute(server: ShareServer, tools: BackupTools, clock: Now = now) -> list[s
         place = BackupPlace(backup, server.pool.filesystem.mountpoint, tools, RESTIC_JOB, unit)
         writer = BackupWriter(order)
         try:
-            place.prepare()
-            place.require_reachable()
-            words = _TASKS[order.task](place, server, writer, clock, order)
+            words = _carry_out(place, server, writer, clock, order)
         except SystemExit:
             # else it would be due at once, and a cancellation would start it again
-            _note(backup, order.task, stamp(clock()), "it was cancelled, or the server was stopped")
+            backup_job.note(backup, order.task, stamp(clock()), "it was cancelled, or the server was stopped")
             raise
         except (MillraceError, OSError) as error:
             if isinstance(error, ResticFailed):
@@ -77,13 +81,22 @@ def execute(server: ShareServer, tools: BackupTools, clock: Now = now) -> list[s
                 if error.result.status in INTERRUPTED:
                     # a cancellation ends both, and this process is about to be told
                     server.pause(5.0)
-            _note(backup, order.task, stamp(clock()), describe(error), _is_damage(error))
+            backup_job.note(backup, order.task, stamp(clock()), describe(error), _is_damage(error))
             raise
-        finally:
-            place.clear()
-        _note(backup, order.task, stamp(clock()), None)
+        backup_job.note(backup, order.task, stamp(clock()), None)
         END.write(BackupEnd(id=order.id, backup=backup.name, task=order.task, words=words))
         return words
+
+
+def _carry_out(
+    place: BackupPlace, server: ShareServer, writer: BackupWriter, clock: Now, order: BackupOrder
+) -> list[str]:
+    place.prepare()
+    try:
+        place.require_reachable()
+        return _TASKS[order.task](place, server, writer, clock, order)
+    finally:
+        place.clear()
 
 
 def _is_damage(error: Exception) -> bool:
@@ -92,45 +105,46 @@ def _is_damage(error: Exception) -> bool:
     )
 
 
-def _note(backup: Backup, task: BackupTask, at: str, problem: str | None, red: bool = False) -> None:
-    if task == "restore":
-        return
-
-    def ended(state: BackupState) -> BackupState:
-        before: BackupOutcome | None = getattr(state, task)
-        return state.model_copy(update={task: backup_store.outcome(before, at, problem, red)})
-
-    backup_store.note(backup, ended)
-
-
 def _run(place: BackupPlace, server: ShareServer, writer: BackupWriter, clock: Now, order: BackupOrder) -> list[str]:
     began = clock()
     writer.begin("opens the repository")
     place.make()
-    place.unlock()
+    unlocked = place.unlock(began)
     name = _snapshot(place, server, writer, began)
-    share = place.backup.share
+    share, is_first = place.backup.share, place.state.version is None
     with _reading(place, share, name):
         parent = _parent(place, name, writer)
         writer.begin("sends")
-        ended = _send(place, name, parent, writer)
+        ended, unread = _send(place, name, parent, writer)
     moved = BackupMoved(
         files=ended.total_files_processed,
         read=ended.files_new + ended.files_changed,
         bytes=ended.total_bytes_processed,
         sent=ended.data_added_packed,
         seconds=max(int((clock() - began).total_seconds()), 0),
+        unread=unread,
     )
     known = {"snapshot": name, "version": ended.snapshot_id, "moved": moved}
     backup_store.note(place.backup, lambda state: state.model_copy(update=known))
+    if is_first and place.backup.attached and place.backup.paused:
+        unlocked.append(_begin(place.backup))
+    if unread:
+        unlocked.append(f"files that could not be read: {unread}; their names are in the journal")
     needed = bases()
     snapshot_holds.hold(HOLDER, False, needed)
-    _remove_made(share, name, needed, server)
+    remove_made(share, [*needed, (share, name)], server)
     return [
+        *unlocked,
         f"{share}@{name} is in the repository as version {ended.snapshot_id[:8]}",
         f"{moved.files} files, {size(moved.bytes)}; {moved.read} files were read, and {size(moved.sent)} were sent in "
         f"{duration(moved.seconds)}",
     ]
+
+
+def _begin(backup: Backup) -> str:
+    """Let the tasks of an attached backup start by themselves, after its first run; return that in words."""
+    backup_store.change(backup.name, lambda known: known.model_copy(update={"paused": False}))
+    return f"backup {backup.name} is not paused any more: its tasks start by themselves"
 
 
 def bases() -> list[tuple[str, str]]:
@@ -142,18 +156,35 @@ def bases() -> list[tuple[str, str]]:
 def _snapshot(place: BackupPlace, server: ShareServer, writer: BackupWriter, at: datetime) -> str:
     """Return the name of the snapshot to back up: the newest one, or one that is made."""
     share, last = place.backup.share, place.state.snapshot
-    rows = SnapshotStore(place.mountpoint).rows(store.load(), share)
-    complete = [(made, row.name) for row in rows if not row.former and row.manifest and (made := made_at(row.name, at))]
+    config = store.load()
+    rows = [row for row in SnapshotStore(place.mountpoint).rows(config, share) if not row.former and row.manifest]
+    present = config.share(share)
+    is_replica = present is not None and present.replica is not None
+    if is_replica:
+        # the share itself is empty until its promotion
+        rows = [row for row in rows if _is_replicated(row)]
+    complete = [(made, row.name) for row in rows if (made := made_at(row.name, at))]
     # a restored one has the time of the one that it was
     newest = max((each for each in complete if kind_of(each[1]) != "restored"), default=None)
     if newest is not None and at - newest[0] <= FRESH and newest[1] != last:
         return newest[1]
+    if is_replica:
+        if newest is not None and newest[1] != last:
+            return newest[1]
+        status = command("millrace replica status", share)
+        raise Failed(f"share {share} is a replica and has no snapshot of its source that was not sent yet: {status}")
     writer.begin("makes a snapshot")
     order = snapshot_job.prepare(share, True, server, "backup", SERVER)
     snapshot_job.start(order, server)
     for _ in snapshot_job.follow(order, server):
         pass
+    # those of runs that failed: each would hold what clients remove
+    remove_made(share, [*bases(), (share, order.name)], server)
     return order.name
+
+
+def _is_replicated(row: SnapshotRow) -> bool:
+    return row.manifest is not None and row.manifest.by.startswith(REPLICATED)
 
 
 @contextmanager
@@ -202,11 +233,13 @@ def _without(place: BackupPlace, version: str, hidden: list[tuple[str, ...]]) ->
     write_blocks(patterns, [pattern_lines(hidden, f"{SNAPSHOT}/tree")], 0o644)
     access = ResticAccess(reads={f"{WORK}/again": patterns})
     place.must("rewrite", version, "--exclude-file", f"{WORK}/again", access=access)
-    listed = restic_answers.versions(place.must("snapshots", "--tag", TAG))
+    listed = place.all_versions()
     return next((each.id for each in reversed(listed) if REWRITTEN in each.tags and each.original == version), None)
 
 
-def _send(place: BackupPlace, name: str, parent: list[str], writer: BackupWriter) -> ResticSummary:
+def _send(place: BackupPlace, name: str, parent: list[str], writer: BackupWriter) -> tuple[ResticSummary, int]:
+    """Send a snapshot; return what was sent, and how many files and directories of it could not be read."""
+
     def line(text: str) -> None:
         value = restic_answers.message(text)
         if value is not None and value.get("message_type") == "status":
@@ -219,22 +252,27 @@ def _send(place: BackupPlace, name: str, parent: list[str], writer: BackupWriter
 
     share = place.backup.share
     source: Path = SnapshotStore(place.mountpoint).place(share, name)
-    tags = [TAG, f"share={share}", f"snapshot={name}"]
+    tags = [TAG, f"share={share}", f"snapshot={name}", f"backup={place.backup.id}"]
     tagged = [word for tag in tags for word in ("--tag", tag)]
     # the host is a part of no decision here: the repository is that of one backup
-    command = ["backup", "--host", TAG, *tagged, *parent, SNAPSHOT]
-    result = place.restic(*command, access=ResticAccess(reads={SNAPSHOT: source}), line=line)
+    words = ["backup", "--host", TAG, *tagged, *parent, SNAPSHOT]
+    result = place.restic(*words, access=ResticAccess(reads={SNAPSHOT: source}), line=line)
     ended = restic_answers.summary(result.out)
-    if result.status != 0 or ended is None or not ended.snapshot_id:
+    is_partial = result.status == restic_answers.UNREAD
+    if (result.status != 0 and not is_partial) or ended is None or not ended.snapshot_id:
         raise place.failure(result)
-    return ended
+    if not is_partial:
+        return ended, 0
+    for unread in restic_answers.errors(result.out):
+        print(unread, file=sys.stderr, flush=True)
+    return ended, restic_answers.unread(result.out)
 
 
-def _remove_made(share: str, name: str, needed: list[tuple[str, str]], server: ShareServer) -> None:
-    """Remove the snapshots that were made for backups and that no run is compared with any more."""
+def remove_made(share: str, needed: list[tuple[str, str]], server: ShareServer) -> None:
+    """Remove the snapshots that were made here for backups, but for those that are needed by share and name."""
     rows = SnapshotStore(server.pool.filesystem.mountpoint).rows(store.load(), share)
     for row in rows:
-        if kind_of(row.name) == "backup" and row.name < name and (share, row.name) not in needed:
+        if kind_of(row.name) == "backup" and not _is_replicated(row) and (share, row.name) not in needed:
             try:
                 snapshot_remove.remove(f"{share}@{row.name}", server)
             except (MillraceError, OSError) as error:
@@ -244,17 +282,20 @@ def _remove_made(share: str, name: str, needed: list[tuple[str, str]], server: S
 
 def _check(place: BackupPlace, server: ShareServer, writer: BackupWriter, clock: Now, order: BackupOrder) -> list[str]:
     _require_made(place)
-    place.unlock()
+    unlocked = place.unlock(clock())
     writer.begin("checks the repository")
     place.must("check", "--read-data-subset", SUBSET)
-    words = [f"the repository of {place.backup.name} has no errors in its structure, nor in {SUBSET}iB of its data"]
+    words = [
+        *unlocked,
+        f"the repository of {place.backup.name} has no errors in its structure, nor in {SUBSET}iB of its data",
+    ]
     if place.backup.append_only:
         return words
     writer.begin("removes versions that are not kept")
     kept = place.backup.retention
     numbers = {"--keep-daily": kept.daily, "--keep-weekly": kept.weekly, "--keep-monthly": kept.monthly}
     rules = [word for option, number in numbers.items() if number for word in (option, str(number))]
-    for version in restic_answers.versions(place.must("snapshots", "--tag", TAG)):
+    for version in place.all_versions():
         if REWRITTEN in version.tags:
             place.must("forget", version.id)
     place.must("forget", "--tag", TAG, "--group-by", "host", "--keep-last", "1", *rules, "--prune")
@@ -266,15 +307,14 @@ def _drill(place: BackupPlace, server: ShareServer, writer: BackupWriter, clock:
     state, share = place.state, place.backup.share
     if state.version is None or state.snapshot is None:
         raise Failed(f"backup {place.backup.name} has no version yet that could be restored: millrace backup run")
-    place.unlock()
+    unlocked = place.unlock(clock())
     with _reading(place, share, state.snapshot):
-        return backup_drill.drill(place, state.snapshot, state.version, writer)
+        return unlocked + backup_drill.drill(place, state.snapshot, state.version, writer)
 
 
 def _restore(
     place: BackupPlace, server: ShareServer, writer: BackupWriter, clock: Now, order: BackupOrder
 ) -> list[str]:
-    place.unlock()
     return backup_restore.restore(place, order, server, writer)
 
 

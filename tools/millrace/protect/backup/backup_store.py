@@ -8,10 +8,10 @@ no log.
 import secrets
 import shutil
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, contextmanager, suppress
 from pathlib import Path
+from urllib.parse import unquote, urlsplit
 
-from millrace.protect.backup import backup_target
 from millrace.protect.backup.backup_model import (
     Backup,
     BackupOutcome,
@@ -19,6 +19,7 @@ from millrace.protect.backup.backup_model import (
     Backups,
     BackupState,
 )
+from millrace.protect.backup.backup_rules import backup_name
 from millrace.system import locks, paths
 from millrace.system.documents import read_model, write_model
 from millrace.system.errors import BadInput, Refused
@@ -74,7 +75,7 @@ def known(name: str) -> Backup:
     """Return a backup. BadInput: `name` is no name of one. Refused: there is none."""
     backup = next((each for each in load() if each.name == name), None)
     if backup is None:
-        if problem := backup_target.backup_name.problem(name):
+        if problem := backup_name.problem(name):
             raise BadInput(problem)
         raise Refused(f"there is no backup {shown(name)}: millrace backup list")
     return backup
@@ -150,6 +151,19 @@ def secret(name: str, file: str) -> str:
             f"the secrets of backup {name} are not on this server ({path.name}): remove it, and attach its repository "
             "again: millrace backup attach"
         ) from error
+
+
+def all_secrets() -> Iterator[str]:
+    """Yield the secrets of all backups as a program could log them; what cannot be read is skipped."""
+    for path in sorted((directory() / "secrets").glob("*/*")):
+        with suppress(OSError):
+            text = path.read_text(errors="replace").strip()
+            if path.name == PASSWORD:
+                yield text
+            elif path.name == S3:
+                yield text.rpartition("=")[2].strip()
+            elif path.name == REPOSITORY and (given := urlsplit(text.partition(":")[2]).password) is not None:
+                yield from (given, unquote(given))
 
 
 def new_password() -> str:

@@ -2,32 +2,19 @@
 """Where a repository is, as an administrator writes it: s3:https://…, sftp://… or rest:https://…, without secrets."""
 
 import re
-from ipaddress import ip_address
 
 from millrace.protect.backup.backup_model import BackupTarget
-from millrace.system.names import host_name
-from millrace.system.rule import Check, Rule
+from millrace.protect.backup.backup_rules import PATH, target_host, user_name
 from millrace.system.text import shown
-
-backup_name = Rule(
-    Check(
-        "[a-z0-9][a-z0-9-]{0,31}",
-        "$0 cannot be the name of a backup: use 1 to 32 of a-z, 0-9 and -, first a letter or a digit",
-    )
-)
 
 SSH_PORT = 22
 REST_PORT = 8000
 _PORTS = {"https": 443, "http": 80}
 _FORMS = "s3:https://HOST/BUCKET, sftp://USER@HOST/DIRECTORY or rest:https://HOST:8000/NAME"
 _HOST = r"(?:\[(?P<v6>[0-9A-Fa-f:.]+)\]|(?P<host>[^:/@\[\]]+))(?::(?P<port>[0-9]{1,5}))?"
-# no dot at the beginning of a part, so no "..": nothing of it is quoted anywhere
-_PATH = r"(?P<path>/(?:[A-Za-z0-9_-][A-Za-z0-9._-]*/?)*)"
+_PATH = rf"(?P<path>/{PATH})"
 _URL = re.compile(rf"(?P<kind>s3:|rest:)(?P<scheme>https?)://{_HOST}{_PATH}")
 _SFTP = re.compile(rf"sftp://(?P<user>[a-z_][a-z0-9_.-]{{0,31}})@{_HOST}{_PATH}")
-user_name = Rule(
-    Check("[A-Za-z0-9][A-Za-z0-9._@+/=-]{0,127}", "$0 cannot be the name of a user or the ID of a key of a target")
-)
 
 
 def parse(text: str, user: str | None = None) -> BackupTarget:
@@ -102,9 +89,7 @@ def _bracketed(host: str) -> str:
 
 
 def _host(match: re.Match[str]) -> str:
-    if match["v6"] is not None:
-        return str(ip_address(match["v6"]))
-    return host_name(match["host"])
+    return target_host(match["v6"] or match["host"])
 
 
 def _port(match: re.Match[str], default: int) -> int:

@@ -73,6 +73,8 @@ def detailed(row: BackupRow, public_key: str | None) -> Iterator[str]:
             f"last version: {moved.files} files, {size(moved.bytes)}; {moved.read} files were read, {size(moved.sent)} "
             f"were sent in {duration(moved.seconds)}"
         )
+        if moved.unread:
+            yield f"files that could not be read: {moved.unread}; their names are in the journal"
     if row.due is not None:
         yield f"due now: {WORDS[row.due]} {backup.name}"
 
@@ -90,6 +92,10 @@ def added(result: BackupAdded) -> Iterator[str]:
         yield f"the first run makes the repository: {command('millrace backup run', backup.name)}"
     else:
         yield f"the repository is attached: {command('millrace backup versions', backup.name)}"
+        yield (
+            "it is paused, so nothing is sent before files came back: "
+            f"{command('millrace backup resume', backup.name)}, or {command('millrace backup run', backup.name)}"
+        )
 
 
 def versions(kept: BackupVersions) -> list[str]:

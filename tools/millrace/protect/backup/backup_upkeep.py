@@ -1,14 +1,22 @@
 # SPDX-License-Identifier: Apache-2.0
 """Which task of a backup is due, and its start: one after the other, by the timer that makes snapshots.
 
-A task that failed is tried again after a quarter of an hour, then after twice the time, at most after its period.
+A task that failed is tried again after a quarter of an hour, then after twice the time, at most after its period; so is
+one that was killed, or whose end could not be recorded.
 """
 
 from collections.abc import Iterator
 from datetime import datetime, timedelta
 
-from millrace.protect.backup import backup_job, backup_store
-from millrace.protect.backup.backup_model import Backup, BackupOutcome, BackupRow, BackupState, BackupTask
+from millrace.protect.backup import backup_attempts, backup_job, backup_store
+from millrace.protect.backup.backup_model import (
+    Backup,
+    BackupAttempt,
+    BackupOutcome,
+    BackupRow,
+    BackupState,
+    BackupTask,
+)
 from millrace.protect.backup.backup_run import HOLDER, bases
 from millrace.protect.snapshot import snapshot_holds
 from millrace.system import ages
@@ -33,14 +41,14 @@ def due(backup: Backup, state: BackupState, now: datetime) -> Iterator[BackupTas
     """Yield the tasks that are due, a run first; nothing of a paused backup is."""
     if backup.paused:
         return
-    if _is_due(state.run, backup.every, now):
+    if _is_due(state.run, backup_attempts.of(backup, "run"), backup.every, now):
         yield "run"
     if state.version is None:
         # there is nothing yet to check or to restore
         return
-    if _is_due(state.check, backup.check_every, now):
+    if _is_due(state.check, backup_attempts.of(backup, "check"), backup.check_every, now):
         yield "check"
-    if _is_due(state.drill, backup.drill_every, now):
+    if _is_due(state.drill, backup_attempts.of(backup, "drill"), backup.drill_every, now):
         yield "drill"
 
 
@@ -64,15 +72,22 @@ def upkeep(run: Runner, now: datetime) -> list[str]:
     return []
 
 
-def _is_due(last: BackupOutcome | None, hours: int, now: datetime) -> bool:
+def _is_due(last: BackupOutcome | None, attempt: BackupAttempt | None, hours: int, now: datetime) -> bool:
+    period = timedelta(hours=hours)
+    since = ages.age(attempt.at, now) if attempt is not None else None
+    if attempt is not None and since is not None and since < _wait(attempt.count, period):
+        return False
     if last is None:
         return True
-    period = timedelta(hours=hours)
     passed = ages.age(last.at, now)
     if passed is None:
         # the clock was ahead then, or is behind now
         return True
     if last.problem is None:
         return passed >= period
-    waits: int = 1 << min(max(last.failures - 1, 0), 16)
-    return passed >= min(AGAIN * waits, period)
+    return passed >= _wait(last.failures, period)
+
+
+def _wait(failures: int, period: timedelta) -> timedelta:
+    times: int = 1 << min(max(failures - 1, 0), 16)
+    return min(AGAIN * times, period)

@@ -102,7 +102,8 @@ def add(show: Output, secret_stdin: bool, host_key: str | None, **given: Any) ->
 def attach(show: Output, secret_stdin: bool, host_key: str | None, password_stdin: bool, **given: Any) -> None:
     """Attach a repository that exists, such as that of a server that was lost.
 
-    Its password is prompted for. SHARE need not exist: `millrace backup restore` brings it back as a snapshot.
+    Its password is prompted for. SHARE need not exist: `millrace backup restore` brings it back as a snapshot. The
+    backup is paused until `millrace backup resume`, or until its first run.
     """
     from millrace.protect.backup import backup_text
     from millrace.protect.backup.backup_add import Typed
@@ -180,7 +181,11 @@ def drill(name: str, show: Output) -> None:
 
 @backup.command()
 @click.argument("name")
-@click.option("--version", metavar="ID", help="A version of `millrace backup versions` (default: the newest one).")
+@click.option(
+    "--version",
+    metavar="ID",
+    help="A version of `millrace backup versions` (default: the newest one; after an attachment the newest of before).",
+)
 @prints(f"{_MODEL}:BackupLine", lines=True, words=_PROGRESS)
 def restore(name: str, version: str | None, show: Output) -> None:
     """Bring a version back as a snapshot of its share; no file of the share is changed.

@@ -7,6 +7,7 @@ interrupted (restic 0.19).
 
 import json
 from collections.abc import Iterable
+from datetime import datetime, timedelta
 from typing import Any
 
 from pydantic import BaseModel, ConfigDict, ValidationError
@@ -17,6 +18,8 @@ from millrace.system.command import command
 from millrace.system.run import Result
 from millrace.system.text import one_line
 
+ABANDONED = timedelta(minutes=30)
+"""restic refreshes its lock every five minutes, and takes one of this age for that of a program that has ended."""
 UNREAD, MISSING, LOCKED, WRONG_PASSWORD, INTERRUPTED = 3, 10, 11, 12, (130, 143)
 
 _DAMAGE = (
@@ -78,7 +81,8 @@ _REASONS = (
     ),
     (
         _DAMAGE,
-        "the repository at {where} is damaged: {check}",
+        "the repository at {where} is damaged: {check} examines it again, and removes no version until it is intact; "
+        "`restic repair` on any computer mends what can be mended, with the password of {password}",
     ),
 )
 
@@ -129,6 +133,17 @@ def message(line: str) -> dict[str, Any] | None:
     return value if isinstance(value, dict) else None
 
 
+def is_result(line: str) -> bool:
+    """Whether a line is more than progress, which restic prints every second."""
+    return not line.startswith('{"message_type":"status"')
+
+
+def unread(out: str) -> int:
+    """Return how many files and directories a backup could not read."""
+    said = [message(line) for line in out.splitlines()]
+    return sum(value is not None and value.get("message_type") == "error" for value in said)
+
+
 def summary(out: str) -> ResticSummary | None:
     """Return the summary of a backup; None where it has none."""
     for line in reversed(out.splitlines()):
@@ -168,6 +183,7 @@ def sentence(result: Result, backup: Backup) -> str:
     where = backup_target.words(backup.target)
     check = command("millrace backup check", backup.name)
     show = command("millrace backup show", backup.name)
+    password = command("millrace backup password", backup.name)
     if result.status == WRONG_PASSWORD:
         return (
             f"the password of backup {backup.name} does not open the repository at {where}: remove the backup, and "
@@ -178,7 +194,7 @@ def sentence(result: Result, backup: Backup) -> str:
     lower = said.lower()
     for words, text in _REASONS:
         if any(word in lower for word in words):
-            return text.format(where=where, show=show, check=check)
+            return text.format(where=where, show=show, check=check, password=password)
     if result.status == MISSING:
         return f"{where} has no repository: it was removed, or the directory is another one"
     if result.status == UNREAD:
@@ -215,3 +231,11 @@ def _said(out: str) -> str:
 def foreign(locks: Iterable[ResticLock], host: str, user: str) -> list[ResticLock]:
     """Return the locks that this server does not hold."""
     return [lock for lock in locks if (lock.hostname, lock.username) != (host, user)]
+
+
+def is_abandoned(lock: ResticLock, now: datetime) -> bool:
+    """Whether a lock was not refreshed for so long that its program has ended; not where its time cannot be read."""
+    try:
+        return now - datetime.fromisoformat(lock.time) > ABANDONED
+    except (ValueError, TypeError):
+        return False

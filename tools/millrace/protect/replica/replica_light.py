@@ -60,6 +60,8 @@ def _state(
         return "failed", f"Files of replica {share} differed from the source in the last drill.", show
     if reason := late(source, state, last, now):
         return "late", f"Replica {share} of {source.place} is late: {reason}.", show
+    if state.problem is not None:
+        return "failed", f"The last run of replica {share} failed: {state.problem.rstrip('.')}.", show
     if last is None:
         # without a record it is not known what the pool holds; the upkeep looks
         known = "has no snapshot yet" if state.since is not None else "has no record of its runs yet"

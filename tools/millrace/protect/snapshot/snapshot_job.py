@@ -20,6 +20,7 @@ from millrace.serve.config import store
 from millrace.serve.config.model import Config, DesiredShare
 from millrace.serve.share.server import ShareServer
 from millrace.system import locks, paths
+from millrace.system.command import command
 from millrace.system.errors import BadInput, Failed, Refused
 from millrace.system.jobs import job_paths, kinds
 from millrace.system.jobs.job import POLL, Document, Glance, Job, by_stopping
@@ -62,10 +63,13 @@ def present(config: Config, name: str) -> DesiredShare:
 def prepare(share: str, large: bool, server: ShareServer, kind: SnapshotKind = "manual", by: str = "") -> SnapshotOrder:
     """Return the order of a snapshot of now; `by` is who orders it (default: the invoking user).
 
-    BadInput, Refused: there is no such share, or it has a snapshot of this second.
+    BadInput, Refused: there is no such share, it is a replica, whose snapshots are those of its source, or it has a
+    snapshot of this second.
     """
     only_root()
-    present(store.load(), share)
+    if present(store.load(), share).replica is not None:
+        status = command("millrace replica status", share)
+        raise Refused(f"share {share} is a replica: its snapshots come from its source ({status})")
     name = f"{datetime.now(UTC):%Y%m%dT%H%M%SZ}-{kind}"
     if SnapshotStore(server.pool.filesystem.mountpoint).place(share, name).exists():
         raise Refused(f"{share} has a snapshot of this second: {share}@{name}")

@@ -43,7 +43,7 @@ def _light(
     last = max(snapshots.newest.values(), default=None) if snapshots is not None else None
     if schedule is None:
         how = command("millrace snapshot schedule", share.name, options=["--hourly 24", "--daily 7"])
-        light = absent(share.name, "here", how, last)
+        light = absent(share.name, "here", how if share.replica is None else None, last)
     else:
         state, sentence, todo = _state(share.name, schedule, snapshots, record, now)
         light = Light(

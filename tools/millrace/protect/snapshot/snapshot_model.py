@@ -16,6 +16,10 @@ SnapshotPhase = Literal["count", "clone", "scan"]
 EntryKind = Literal["file", "directory", "link", "other"]
 
 
+REPLICATED = "replica of "
+"""How the `by` of a snapshot begins that a replica has of its source; no user is named so."""
+
+
 def kind_of(name: str) -> SnapshotKind:
     """Return the kind of a snapshot by its name; `manual`, which no schedule removes, where it ends with none."""
     kinds: tuple[SnapshotKind, ...] = get_args(SnapshotKind)

@@ -97,6 +97,15 @@ def obstacles(shares: Sequence[Share], mountpoint: str) -> list[str]:
     return [f"the snapshots of {share.name} are not exported: {problem}" for share, problem in found if problem]
 
 
+def reached_by_root(share: Share) -> bool:
+    """Whether clients read all snapshots of a share as root: modes keep them from none of a former share."""
+    return _is_exported(share) and _has_roots(share)
+
+
+def _has_roots(share: Share) -> bool:
+    return bool(share.readers) or any(client.squash == "none" for client in share.exports)
+
+
 def _is_exported(share: Share) -> bool:
     return share.exported_snapshots is not None or share.read_snapshots is not None
 
@@ -112,8 +121,7 @@ def _problem(share: Share, mountpoint: str) -> str | None:
     except (Failed, OSError) as error:
         # exportfs would follow a link to what it leads to
         return f"their directory is not usable: {describe(error)}"
-    roots = share.readers or any(client.squash == "none" for client in share.exports)
-    if roots and foreign(share.name, share.project, mountpoint):
+    if _has_roots(share) and foreign(share.name, share.project, mountpoint):
         listed = command("millrace snapshot list", share.name)
         return (
             "some of them are of a former share or cannot be read, and root of a client is not squashed; remove these "

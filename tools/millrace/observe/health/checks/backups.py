@@ -45,6 +45,12 @@ def _of(backup: Backup, state: BackupState, now: datetime) -> list[HealthFinding
         for task, last in (("check", state.check), ("drill", state.drill))
         if last is not None and last.problem is not None and (last.red or last.failures >= TRIES)
     ]
+    if state.moved is not None and state.moved.unread:
+        sentence = (
+            f"The last version of backup {name} is not complete. Files that could not be read: {state.moved.unread}; "
+            "their names are in the journal."
+        )
+        findings.append(_finding("unread", name, Level.WARN, sentence, _todo(name, "run")))
     if backup.paused:
         sentence = f"Backup {name} is paused: nothing is sent, checked or restored by drill."
         return [*findings, _finding("paused", name, Level.WARN, sentence, command("millrace backup resume", name))]

@@ -62,6 +62,13 @@ def unused(system: System, pool: Pool) -> int:
     return sum(left) if max(left, default=0) >= LEFT_OVER else 0
 
 
+def uneven(system: System, pool: Pool) -> bool:
+    """Whether all legs of a RAID0 run and have different sizes: a growth ended between two of them."""
+    record = next((one for one in pool.arrays if one.array.over_arrays), None)
+    sizes = _sizes(system, record, pool) if record else []
+    return record is not None and len(sizes) == len(record.array.members) and len(set(sizes)) > 1
+
+
 def in_use(system: System, record: ArrayRecord, pool: Pool) -> bool:
     """Whether a running RAID0 uses all of its legs, and as much of each: nothing of it moves with the next start."""
     left = _left(system, record, pool)

@@ -16,6 +16,7 @@ from millrace.storage.change.plan_grow import growth
 from millrace.storage.record import change_journal
 from millrace.storage.record.drive_change import DriveProposal
 from millrace.storage.record.pool_file import load_pool, save_pool
+from millrace.system import paths
 from millrace.system.errors import Failed, Refused
 from tests.fakes.drives.hardware import PowerCut
 from tests.fakes.drives.tools import MD_KEEPS
@@ -341,3 +342,18 @@ def test_legs_that_differ_are_made_even_by_the_next_growth(root: Path) -> None:
     restart(world)
     applied(world)
     assert world.grown_to == size(world) and load_pool().growth is None
+
+
+def test_file_system_that_an_earlier_version_left_small_is_grown(root: Path) -> None:
+    world = larger(root)
+    before = size(world)
+    first_part(world)
+    restart(world)
+    world.filesystem = before
+    save_pool(load_pool().model_copy(update={"growth": None}))
+    paths.drive_change_file().unlink(missing_ok=True)
+    proposal = first_part(world)
+    assert proposal.plan.second and proposal.plan.gain == size(world) - before
+    assert world.grown_to == size(world)
+    with pytest.raises(Refused, match="replace each by a larger one first"):
+        change_proposal.proposed(world, growth, None)

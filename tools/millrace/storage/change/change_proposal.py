@@ -149,6 +149,7 @@ def server_with(system: System, inventory: Inventory) -> PoolServer:
         removal_record.load(),
         grown_legs.unused(system, pool),
         grown_legs.uneven(system, pool),
+        grown_legs.unfilled(system, pool),
     )
 
 

@@ -44,6 +44,8 @@ def growth(server: PoolServer) -> DrivePlan:
         new, gain = before, waiting.gain if waiting else server.unused
     elif new - max(old) < least and server.unused:
         return _grown_already(top, server.unused)
+    elif new - max(old) < least and server.unfilled:
+        return grown_legs.file_system(WaitingGrowth(array=top.array.name, gain=server.unfilled, by="", started=True))
     elif new - max(old) < least:
         small = [named(drive.serial, place(drive)) for _, drive in drives if room[drive.serial] - before < least]
         larger = " or ".join(small[:1]) if len(small) == 1 else f"{len(small)} drives ({', '.join(small)})"

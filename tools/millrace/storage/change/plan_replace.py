@@ -23,6 +23,7 @@ class PoolServer:
 
     `apart` and `removed` are serials of members that ran without their array, and of those that were taken out.
     `unused` are bytes of larger legs that the array over them does not use; `uneven`: its legs have different sizes.
+    `unfilled` are bytes of that array that XFS does not use.
     """
 
     pool: Pool
@@ -33,6 +34,7 @@ class PoolServer:
     removed: Collection[str] = ()
     unused: int = 0
     uneven: bool = False
+    unfilled: int = 0
 
     def present(self, serial: str) -> Drive | None:
         """Return the drive with this serial number, None if it is missing. Refused: several drives have it."""

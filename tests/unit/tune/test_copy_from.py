@@ -111,6 +111,9 @@ def test_nfs_leaves_the_server_to_named_servers_alone() -> None:
         "ct state established,related accept",
         "tcp dport 2049 ip daddr @copy_sources4 accept",
         "tcp dport 2049 ip6 daddr @copy_sources6 accept",
+        # mounts of replicas are the kernel's and have root's socket
+        "tcp dport 2049 ip daddr @replica_sources4 meta skuid 0 accept",
+        "tcp dport 2049 ip6 daddr @replica_sources6 meta skuid 0 accept",
         "tcp dport 2049 reject with tcp reset",
     ]
     assert all(f"set {name} {{" in rules for name in Firewall().sets)

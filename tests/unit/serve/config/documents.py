@@ -8,6 +8,7 @@ from millrace.lifecycle.adopt.model import Adoption
 from millrace.lifecycle.etc.factory import Factory
 from millrace.lifecycle.keep.home import Written
 from millrace.lifecycle.keep.model import KeepStatus, KeyFile, Manifest
+from millrace.lifecycle.update.abilities import VersionAbilities
 from millrace.lifecycle.update.model import CheckedSource, FailedVersions, LastUpdate, Source, Trial
 from millrace.measure.bench.result.client import BenchClients
 from millrace.measure.bench.result.model import BenchRun
@@ -58,6 +59,7 @@ STATE = "var/lib/millrace"
 # By the name of its record in released/: the paths that it has below the root directory, and its model.
 DOCUMENTS: dict[str, tuple[tuple[str, ...], type[BaseModel]]] = {
     "accounts-touched.json": ((f"{STATE}/accounts-touched.json",), Touched),
+    "abilities.json": ((f"{STATE}/by-version/0.2.0/abilities.json",), VersionAbilities),
     "adoption.json": ((f"{STATE}/adoption.json",), Adoption),
     "alert-acknowledged.json": ((f"{STATE}/alert/acknowledged.json",), Acknowledgements),
     "alert-routes.json": ((f"{STATE}/alert/routes.json",), Routes),
@@ -208,6 +210,7 @@ WRITERS: dict[str, set[str]] = {
     "measure/tuner/run/tuner_journal.py": {"tuner-journal.json"},
     "measure/tuner/run/live.py": set(),
     "measure/tuner/run/store.py": {"tuner-run.json"},
+    "lifecycle/update/abilities.py": {"abilities.json"},
     "lifecycle/update/records.py": {
         "update-checked.json",
         "update-before.json",

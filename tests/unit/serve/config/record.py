@@ -17,6 +17,7 @@ from millrace.inventory.drive_tests import DriveTest, DriveTests
 from millrace.lifecycle.adopt.model import Adoption
 from millrace.lifecycle.keep.home import Written
 from millrace.lifecycle.keep.model import KeepStatus, KeyFile, Manifest, ManifestMember, Seal
+from millrace.lifecycle.update.abilities import LOCKS, VersionAbilities
 from millrace.lifecycle.update.model import (
     CheckedSource,
     FailedVersion,
@@ -496,6 +497,7 @@ def _others() -> dict[str, BaseModel]:
             records="01",
             members=[member],
         ),
+        "abilities.json": VersionAbilities(abilities=[LOCKS]),
         "machine-sid.json": MachineSid(
             filesystem_uuid="5f0c2d43-8a86-4d9e-9d51-0f3d0f4f7a11", sid="S-1-5-21-4131263949-1388918461-63037113"
         ),

@@ -73,7 +73,7 @@ export interface Adoption {
     ports: Record<string, string>;
     problem: string | null;
     again: boolean;
-    without: ("people" | "password" | "ssh-keys" | "ssh" | "update-keys" | "updates" | "alerts" | "backups" | "journal" | "client-networks" | "network")[];
+    without: ("people" | "password" | "ssh-keys" | "ssh" | "update-keys" | "updates" | "alerts" | "backups" | "journal" | "client-networks" | "readers" | "replicas" | "network")[];
 }
 
 /** The step of an adoption that is under way; `done` are those before it, of `total`. */
@@ -3573,7 +3573,8 @@ export interface ReplicaProgress {
  * `snapshot` is the newest one of the source that has a list; `moment` is when the share was like it. `is_new`: it was
  * not here before. `is_newest`: the source had none after it. Of its `entries` `shared` files have all blocks of an
  * earlier snapshot here, of `changed` ones the ranges that differ were read. `fetched` were read from the source,
- * `verified` of them twice. `removed` snapshots were more than are kept.
+ * `verified` of them twice. `removed` snapshots were more than are kept. `unread` files the source cannot read: they
+ * are missing in the snapshot, whose manifest names some.
  */
 export interface ReplicaReport {
     schema_version: 1;
@@ -3592,6 +3593,7 @@ export interface ReplicaReport {
     verified: number;
     seconds: number;
     removed: string[];
+    unread: number;
 }
 
 /**
@@ -4658,8 +4660,9 @@ export interface SnapshotLocked {
  * directories, `bytes` those of their blocks, which the snapshot shares with the share until they change. `skipped`
  * are devices and what is mounted, `taken_again` what changed meanwhile and was taken again. `bare_count` files and
  * directories, of which `bare` names some, have more extended attributes than the kernel lists: they are in the
- * snapshot with their access lists and without the other attributes. `type` is the type of the
- * share at the time; null in snapshots of earlier releases.
+ * snapshot with their access lists and without the other attributes. `unread_count` files, of which `unread` names
+ * some, are missing in the snapshot of a replica, as its source could not read them. `type` is the type of the share
+ * at the time; null in snapshots of earlier releases.
  */
 export interface SnapshotManifest {
     schema_version: 1;
@@ -4681,6 +4684,8 @@ export interface SnapshotManifest {
     type: "training" | "checkpoint" | "dataset-ro" | "home" | "mixed" | null;
     bare_count: number;
     bare: string[];
+    unread_count: number;
+    unread: string[];
 }
 
 /** How far a snapshot is: files and directories done of all that were counted; `total` is null while it counts. */
@@ -4726,7 +4731,7 @@ export interface SnapshotRollback {
 /**
  * One snapshot. `manifest` is null where it cannot be read, and `problem` says why.
  *
- * Viewers list snapshots: `changed` and `bare` of the manifest are empty here, as they have names of files.
+ * Viewers list snapshots: `changed`, `bare` and `unread` of the manifest are empty here: they have names of files.
  * `former`: the share of this name is another one by now, or there is none. `removal` is ordered, and waits; null
  * where none is. `lock` keeps it until its date; null where it is not locked.
  */
@@ -5150,7 +5155,7 @@ export interface Trimmed {
 
 /** One kind of power that the state gives. `details` tell it from another: fingerprints, a URL, hosts. */
 export interface Trusted {
-    kind: "people" | "password" | "ssh-keys" | "ssh" | "update-keys" | "updates" | "alerts" | "backups" | "journal" | "client-networks" | "network";
+    kind: "people" | "password" | "ssh-keys" | "ssh" | "update-keys" | "updates" | "alerts" | "backups" | "journal" | "client-networks" | "readers" | "replicas" | "network";
     details: string[];
 }
 

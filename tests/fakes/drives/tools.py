@@ -51,6 +51,7 @@ class Tools(Hardware, Commands):
         "partx --update --nr * /dev/nvme*",
         "mdadm --grow /dev/md/millrace-* --size=*",
         "xfs_growfs -d /srv/pool",
+        "xfs_growfs -n /srv/pool",
         "udevadm wait --timeout=* /dev/md/millrace-*",
         "mdadm --examine [--export] /dev/nvme*",
         "mdadm --examine /dev/md*",
@@ -108,6 +109,7 @@ class Tools(Hardware, Commands):
         self.activating: set[str] = set()
         self.jobs: dict[str, str] = {}
         self.grown_to: int | None = None
+        self.filesystem: int | None = None
         Hardware.__init__(self, disks, writable)
 
     def _systemctl(self, words: list[str], _: str) -> Result:
@@ -376,6 +378,10 @@ class Tools(Hardware, Commands):
     def _xfs_growfs(self, words: list[str], _: str) -> Result:
         assert words[-1] == "/srv/pool"
         data = self.running("/dev/md/millrace-data")
+        if "-n" in words:
+            # without a size of its own it fills its array
+            blocks = (self.grown_to or self.filesystem or self.array_size(data)) // 4096
+            return Result(0, f"data     =                       bsize=4096   blocks={blocks}, imaxpct=5\n", "")
         if data.level == "raid0":
             assert len({(self.content(leg) or {})["data"] for leg in data.members}) == 1, "XFS grows into a second zone"
         self.grown_to = self.array_size(data)

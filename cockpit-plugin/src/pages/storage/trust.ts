@@ -17,6 +17,8 @@ export function trustWord(kind: Trusted["kind"]): string {
     case "backups": return _("Backups with their targets and credentials");
     case "journal": return _("The host that receives the journal");
     case "client-networks": return _("Networks whose clients mount shares");
+    case "readers": return _("Servers that read the snapshots of shares");
+    case "replicas": return _("Servers that replicas are read from");
     case "network": return _("Addresses, DNS, NTP and routes");
     }
 }

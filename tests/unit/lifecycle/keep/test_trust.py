@@ -22,6 +22,12 @@ CONFIG = {
     "admin": {"keys": [KEY]},
     "nfs": {"networks": ["10.66.0.0/16"]},
     "ports": [{"mac": "52:54:00:00:00:01", "name": "enp1s0", "addresses": ["10.66.0.2/24"], "gateway": "10.66.0.1"}],
+    "shares": [
+        {"name": "mine"},
+        {"name": "data", "readers": [{"address": "10.66.0.8", "fingerprint": "AB:CD"}]},
+        {"name": "copy", "replica": {"address": "10.66.0.9", "share": "data", "fingerprint": "EF:01"}},
+        "none",
+    ],
     "network": {
         "dns": ["10.66.0.53"],
         "ntp": ["time.evil.example"],
@@ -74,6 +80,8 @@ def test_everything_that_lets_somebody_in_is_named_with_what_tells_it_from_anoth
     assert shown["backups"] == ["far.evil.example"]
     assert shown["journal"] == ["https://logs.evil.example"]
     assert shown["client-networks"] == ["10.66.0.0/16", "10.67.0.0/16", "copies from 10.66.0.7"]
+    assert shown["readers"] == ["data: 10.66.0.8, CA AB:CD"]
+    assert shown["replicas"] == ["copy: 10.66.0.9, CA EF:01"]
     assert shown["network"] == [
         "enp1s0: 10.66.0.2/24",
         "enp1s0: gateway 10.66.0.1",
@@ -110,7 +118,7 @@ def test_each_kind_is_left_out_alone(forged: Generation, kind: TrustKind) -> Non
     if kind == "password":
         assert away == set() and stay[trust.SHADOW] == SHADOW.split(b"\n", 1)[1]
         return
-    if kind in trust.POLICY_KEYS or kind in trust.CONFIG_KEYS:
+    if kind in trust.POLICY_KEYS or kind in trust.CONFIG_KEYS or kind in trust.OF_SHARES:
         return
     assert away and stay[trust.SHADOW] == SHADOW
     left = Generation(forged.manifest, stay)
@@ -118,15 +126,25 @@ def test_each_kind_is_left_out_alone(forged: Generation, kind: TrustKind) -> Non
     assert all(trust.left(stay, [other]) != stay for other in trust.KINDS if other != kind)
 
 
-@pytest.mark.parametrize("kind", ["journal", "client-networks", "network"])
+@pytest.mark.parametrize("kind", ["journal", "client-networks", "readers", "replicas", "network"])
 def test_part_of_a_document_is_left_out_and_the_rest_stays(forged: Generation, kind: TrustKind) -> None:
     stay = trust.left(forged.stored, [kind])
     again = generation(stay)
     assert kind not in {power.kind for power in trust.trusted(again)}
-    assert {power.kind for power in trust.trusted(again)} == {*trust.KINDS} - {kind}
+    assert {power.kind for power in trust.trusted(again)} == {*trust.KINDS} - trust.refused_with([kind])
     assert "spares = 2" in stay["etc/millrace/policy.toml"].decode()
     assert "spares = 2" in stay["var/lib/millrace/policy.last-good.toml"].decode()
     assert json.loads(stay[trust.CONFIG])["users"] == CONFIG["users"]
+
+
+def test_replica_that_is_left_out_is_no_share_and_readers_leave_one(forged: Generation) -> None:
+    change = "var/lib/millrace/config-history/7.json"
+    state = {**forged.stored, change: json.dumps({"config": CONFIG}).encode()}
+    stay = trust.left(state, ["client-networks"])
+    for config in (json.loads(stay[trust.CONFIG]), json.loads(stay[change])["config"]):
+        assert config["shares"] == [{"name": "mine"}, {"name": "data"}, "none"]
+    stay = trust.without_secrets(forged.manifest.members, forged.stored)
+    assert json.loads(stay[trust.CONFIG])["shares"] == [{"name": "mine"}, {"name": "data"}, "none"]
 
 
 def test_policy_that_hides_what_is_to_be_left_out_does_not_come_back(forged: Generation) -> None:

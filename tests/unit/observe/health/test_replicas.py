@@ -101,3 +101,13 @@ def test_drill_that_found_a_difference_is_a_failure(host: Host) -> None:
     keep(current(30, drill=drill))
     [finding] = replicas.check(host)
     assert finding.level is Level.FAIL and "1 of 10 files of replica copy differed" in finding.sentence
+
+
+def test_files_that_the_source_could_not_read_are_a_warning(host: Host) -> None:
+    state = current(30)
+    assert state.report is not None
+    keep(state.model_copy(update={"report": state.report.model_copy(update={"unread": 2})}))
+    [finding] = replicas.check(host)
+    assert finding.level is Level.WARN and finding.sentence == (
+        "2 files are missing in snapshot x of replica copy: 10.0.0.7:data cannot read them."
+    )

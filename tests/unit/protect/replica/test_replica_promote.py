@@ -66,6 +66,18 @@ def test_promoted_replica_is_served_as_its_newest_snapshot(ready: Replicas) -> N
     assert STATES.read().replicas == []
 
 
+@pytest.mark.parametrize("kept", [20, -60])
+def test_damaged_list_does_not_keep_a_replica_from_promotion(ready: Replicas, kept: int) -> None:
+    name = ready.snapshot(2)
+    ready.synced()
+    path = ready.nas.snapshots.place("copy", name) / "files.gz"
+    path.write_bytes(path.read_bytes()[:kept])
+    ended = promoted(ready)
+    assert ended.snapshot == name
+    assert ended.missing == [f"the list of files of copy@{name} is damaged: the names of owners of files are not known"]
+    assert contents(ready.appliance.root / "srv/pool/copy") == {"set/one": "first", "set/deep/two": "second"}
+
+
 def test_promotion_needs_the_name_again(ready: Replicas) -> None:
     with pytest.raises(BadInput, match="was repeated as 'data', not copy: nothing was changed"):
         list(replica_promote.promote("copy", "data", ready.nas.server))

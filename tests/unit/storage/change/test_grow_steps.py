@@ -16,13 +16,14 @@ from millrace.storage.change.plan_grow import growth
 from millrace.storage.record import change_journal
 from millrace.storage.record.drive_change import DriveProposal
 from millrace.storage.record.pool_file import load_pool, save_pool
+from millrace.system import paths
 from millrace.system.errors import Failed, Refused
 from tests.fakes.drives.hardware import PowerCut
 from tests.fakes.drives.tools import MD_KEEPS
 from tests.fakes.drives.world import World
 from tests.fakes.mounts import mount
 from tests.unit.storage.conftest import root
-from tests.unit.storage.drive.pools import applied, confirmed, drop, pool_of, put_in
+from tests.unit.storage.drive.pools import applied, confirmed, drop, pool_of, put_in, replaced
 from tests.unit.storage.drive_life import die
 from tests.unit.storage.plans import DATA_SIZE, raid50_plan
 from tests.unit.storage.provision.test_apply_power_cuts import reset, wire_journal
@@ -292,3 +293,67 @@ _perform = GrowTask.perform
 def _cut_after(task: GrowTask) -> str:
     _perform(task)
     raise PowerCut
+
+
+def test_leg_that_grew_before_the_other_one_was_refused_grows_with_it(
+    root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The drive that died was the smallest, and a larger one took its place: both legs get the later size."""
+    world = larger(root)
+    for disk in world.disks:
+        if disk.serial in DRIVES - {"D4"}:
+            disk.size *= 2
+    confirmed_growth(world)
+    with monkeypatch.context() as patch:
+        patch.setattr(GrowTask, "perform", lambda task: _died_after(task, world))
+        with pytest.raises(Failed, match="RAID5 leg1 is degraded"):
+            applied(world)
+    assert size(world, "leg0") > size(world, "leg1")
+    first = size(world, "leg0")
+    drop(world, "D4")
+    put_in(world, "N4")
+    next(disk for disk in world.disks if disk.serial == "N4").size *= 4
+    world.writable |= {"N4"}
+    replaced(world, "D4", "N4")
+    first_part(world)
+    assert size(world, "leg0") == size(world, "leg1") > first + DATA_SIZE
+    restart(world)
+    applied(world)
+    assert world.grown_to == size(world) and load_pool().growth is None
+
+
+def _died_after(task: GrowTask, world: World) -> str:
+    done = _perform(task)
+    die(world, "D4")
+    return done
+
+
+def test_legs_that_differ_are_made_even_by_the_next_growth(root: Path) -> None:
+    world = larger(root)
+    first_part(world)
+    grown = size(world, "leg0")
+    world.attempt(["mdadm", "--grow", "/dev/md/millrace-leg1", f"--size={(grown // 2 - (1 << 30)) // 1024}"])
+    assert size(world, "leg1") < grown
+    restart(world)
+    waiting = load_pool().growth
+    assert waiting is not None and not waiting.started
+    proposal = first_part(world)
+    assert proposal.plan.gain == waiting.gain and size(world, "leg0") == size(world, "leg1") == grown
+    restart(world)
+    applied(world)
+    assert world.grown_to == size(world) and load_pool().growth is None
+
+
+def test_file_system_that_an_earlier_version_left_small_is_grown(root: Path) -> None:
+    world = larger(root)
+    before = size(world)
+    first_part(world)
+    restart(world)
+    world.filesystem = before
+    save_pool(load_pool().model_copy(update={"growth": None}))
+    paths.drive_change_file().unlink(missing_ok=True)
+    proposal = first_part(world)
+    assert proposal.plan.second and proposal.plan.gain == size(world) - before
+    assert world.grown_to == size(world)
+    with pytest.raises(Refused, match="replace each by a larger one first"):
+        change_proposal.proposed(world, growth, None)

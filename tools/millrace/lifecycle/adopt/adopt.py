@@ -165,5 +165,6 @@ def _contents(found: Generation, adoption: Adoption) -> Mapping[str, bytes]:
 
 
 def _left_out(found: Generation, adoption: Adoption) -> list[str]:
-    kinds = [kind for kind in KINDS if kind not in trust.SERVED] if not adoption.secrets else adoption.without
+    refused = [kind for kind in KINDS if kind not in trust.SERVED] if not adoption.secrets else adoption.without
+    kinds = trust.refused_with(refused)
     return [trust.LEFT_OUT[one.kind] for one in trust.trusted(found) if one.kind in kinds]

@@ -146,6 +146,8 @@ TRUSTED: Mapping[TrustKind, str] = {
     "backups": "backups go to the targets of the last server, with its credentials",
     "journal": "the journal goes to the host of the last server",
     "client-networks": "clients of these networks mount shares",
+    "readers": "these servers read the snapshots of shares",
+    "replicas": "replicas are read from these servers",
     "network": "addresses, DNS, NTP and routes are those of the last server",
 }
 

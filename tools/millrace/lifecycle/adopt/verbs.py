@@ -62,8 +62,8 @@ def found(show: Output) -> None:
     "--without",
     multiple=True,
     metavar="KIND",
-    help="Power over this server to leave out: people, password, ssh-keys, ssh, update-keys, updates, alerts, journal, "
-    "client-networks or network; repeatable.",
+    help="Power over this server to leave out: people, password, ssh-keys, ssh, update-keys, updates, alerts, backups, "
+    "journal, client-networks, readers, replicas or network; repeatable.",
 )
 @click.option("--detach", is_flag=True, help="Return when it has begun; `millrace pool found` shows how it goes on.")
 @prints("millrace.lifecycle.adopt.model:Adopted", {"--detach": "millrace.lifecycle.adopt.model:FoundHere"})

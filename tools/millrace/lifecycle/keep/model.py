@@ -20,6 +20,8 @@ TrustKind = Literal[
     "backups",
     "journal",
     "client-networks",
+    "readers",
+    "replicas",
     "network",
 ]
 

@@ -41,6 +41,8 @@ CONFIG_KEYS: Mapping[TrustKind, tuple[str, ...]] = {
     "client-networks": ("nfs",),
     "network": ("network", "ports"),
 }
+OF_SHARES: frozenset[TrustKind] = frozenset(("readers", "replicas"))
+"""Kinds that are parts of shares. They are servers: without client networks they do not come back, either."""
 SHOWN_OF_NETWORK = {"dns": "DNS", "search": "search domain", "ntp": "NTP", "routes": "route"}
 PATHS: Mapping[TrustKind, tuple[str, ...]] = {
     "people": (CONFIG, f"{STATE}/access/second-factor/*"),
@@ -53,6 +55,8 @@ PATHS: Mapping[TrustKind, tuple[str, ...]] = {
     "backups": (f"{STATE}/backup/*",),
     "journal": POLICIES,
     "client-networks": (CONFIG, *POLICIES),
+    "readers": (CONFIG,),
+    "replicas": (CONFIG,),
     "network": (CONFIG,),
 }
 IN_PART = frozenset((CONFIG, SHADOW, *POLICIES))
@@ -70,6 +74,8 @@ LEFT_OUT: Mapping[TrustKind, str] = {
     "backups": "backups do not come back, nor the passwords of their repositories",
     "journal": "the journal is not forwarded",
     "client-networks": "client networks do not come back: NFS is closed until networks are named",
+    "readers": "no server reads snapshots of shares: allow each again with millrace replica allow",
+    "replicas": "replicas do not come back; their snapshots stay as those of former shares",
     "network": "addresses, bonds, routes, DNS and NTP do not come back: the ports ask for an address by DHCP",
 }
 UNREADABLE = "encrypted, or not readable"
@@ -90,13 +96,19 @@ def trusted(found: Generation) -> list[Trusted]:
     return kinds
 
 
+def refused_with(kinds: Iterable[TrustKind]) -> set[TrustKind]:
+    """Return these kinds with those that do not come back without them."""
+    refused = set(kinds)
+    return refused | OF_SHARES if "client-networks" in refused else refused
+
+
 def left(contents: Mapping[str, bytes], kinds: Iterable[TrustKind]) -> dict[str, bytes]:
     """Return what stays of the files of a state without these kinds."""
-    refused = set(kinds)
+    refused = refused_with(kinds)
     stay = {
         path: data for path, data in contents.items() if path in IN_PART or not any(_is(kind, path) for kind in refused)
     }
-    if refused & {*CONFIG_KEYS}:
+    if refused & {*CONFIG_KEYS, *OF_SHARES}:
         states = {path: data for path, data in stay.items() if path == CONFIG or fnmatchcase(path, EARLIER)}
         stay |= {path: _without_parts(data, refused) for path, data in states.items()}
     if keys := [key for kind, keys in POLICY_KEYS.items() if kind in refused for key in keys]:
@@ -138,7 +150,19 @@ def _without_parts(data: bytes, refused: Collection[TrustKind]) -> bytes:
         users = config.get("users")
         if "people" in refused and isinstance(users, list):
             config["users"] = [user for user in users if not _manages(user)]
+        shares = config.get("shares")
+        if isinstance(shares, list):
+            config["shares"] = list(_shares(shares, refused))
     return json.dumps(document).encode()
+
+
+def _shares(shares: list[object], refused: Collection[TrustKind]) -> Iterator[object]:
+    """Shares without readers; a replica is left out as `millrace replica remove` does."""
+    for share in shares:
+        if isinstance(share, dict) and "readers" in refused:
+            share.pop("readers", None)
+        if not isinstance(share, dict) or share.get("replica") is None or "replicas" not in refused:
+            yield share
 
 
 def _manages(user: object) -> bool:
@@ -171,6 +195,16 @@ def _networks(data: bytes) -> Iterator[str]:
     if isinstance(nfs, dict):
         yield from _texts(nfs.get("networks"))
         yield from (f"copies from {server}" for server in _texts(nfs.get("copy_from")))
+
+
+def _servers(data: bytes, key: str) -> Iterator[str]:
+    """Yield the servers that read snapshots of shares, or that replicas come from, with the CAs of both."""
+    shares = (_document(data) or {}).get("shares")
+    for share in shares if isinstance(shares, list) else ():
+        held = share.get(key) if isinstance(share, dict) else None
+        for server in held if isinstance(held, list) else [held]:
+            if isinstance(server, dict):
+                yield f"{share.get('name')}: {server.get('address')}, CA {server.get('fingerprint')}"
 
 
 def _network(data: bytes) -> Iterator[str]:
@@ -250,6 +284,10 @@ def _details(kind: TrustKind, path: str, state: Generation) -> Iterator[str]:
             yield from _forward(data) if path == POLICIES[0] else ()
         case "client-networks":
             yield from _networks(data) if path in (CONFIG, POLICIES[0]) else ()
+        case "readers":
+            yield from _servers(data, "readers")
+        case "replicas":
+            yield from _servers(data, "replica")
         case "network":
             yield from _network(data)
 

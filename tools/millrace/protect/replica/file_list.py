@@ -15,6 +15,7 @@ import json
 import os
 import re
 import stat
+import zlib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from hashlib import blake2b
@@ -281,7 +282,7 @@ class FileList:
     def _next(self) -> bytes:
         try:
             line = self._packed.readline(LONGEST_LINE)
-        except (EOFError, gzip.BadGzipFile, ValueError) as error:
+        except (EOFError, gzip.BadGzipFile, zlib.error, ValueError) as error:
             raise BadInput(f"{self._where} was changed: {error}") from error
         if not line.endswith(b"\n"):
             raise BadInput(f"{self._where} was changed: it has no end")

@@ -47,7 +47,8 @@ class ReplicaReport(Contract):
     `snapshot` is the newest one of the source that has a list; `moment` is when the share was like it. `is_new`: it was
     not here before. `is_newest`: the source had none after it. Of its `entries` `shared` files have all blocks of an
     earlier snapshot here, of `changed` ones the ranges that differ were read. `fetched` were read from the source,
-    `verified` of them twice. `removed` snapshots were more than are kept.
+    `verified` of them twice. `removed` snapshots were more than are kept. `unread` files the source cannot read: they
+    are missing in the snapshot, whose manifest names some.
     """
 
     schema_version: Literal[1] = 1
@@ -66,6 +67,7 @@ class ReplicaReport(Contract):
     verified: Count = 0
     seconds: Count = 0
     removed: list[str] = Field(default_factory=list)
+    unread: Count = 0
 
 
 class DrillReport(Contract):

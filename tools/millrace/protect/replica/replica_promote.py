@@ -3,6 +3,7 @@
 
 import shlex
 from collections.abc import Iterator
+from contextlib import suppress
 
 from millrace.plan.policy import policy_in_force
 from millrace.protect.replica import replica_source, replica_stage
@@ -43,18 +44,15 @@ def promote(name: str, again: str, server: ShareServer) -> Iterator[SnapshotProg
     snapshots = SnapshotStore(server.pool.filesystem.mountpoint)
     manifest = chosen(name, server)
     newest = manifest.name
-    with replica_stage.listing(snapshots.place(name, newest)) as listed:
-        settings = listed.header.settings
-        for _ in listed.entries():
-            pass
-        end = listed.end
-    assert end is not None
+    settings, end = _settings(name, list(reversed(replica_stage.replicated(snapshots, name))), snapshots)
     # a rollback compares type and limits
     edit.change(
         [name], f"replica promote {name}: limits", lambda config: _limited(config, name, settings), lambda: server
     )
     yield from _rolled_back(f"{name}@{newest}", server)
-    lacking = [*narrower(name, settings), *missing(settings, end, store.load())]
+    lacking = [*narrower(name, settings), *missing(settings, end or FileListEnd(entries=0), store.load())]
+    if end is None:
+        lacking.append(f"the list of files of {name}@{newest} is damaged: the names of owners of files are not known")
     report = edit.change(
         [name], f"replica promote {name}", lambda config: _served(config, name, settings), lambda: server
     )
@@ -78,6 +76,29 @@ def chosen(name: str, server: ShareServer) -> SnapshotManifest:
     if not held:
         raise Refused(f"replica {name} has no snapshot of {source.place} yet: millrace replica sync {name}")
     return list(held.values())[-1]
+
+
+def _settings(name: str, held: list[str], snapshots: SnapshotStore) -> tuple[SourceShare, FileListEnd | None]:
+    """Return the settings by the newest list that has any, and the names of owners; None where its list is damaged.
+
+    BadInput, OSError: no list can be read.
+    """
+    problem: BadInput | OSError | None = None
+    for snapshot in held:
+        end = None
+        try:
+            with replica_stage.listing(snapshots.place(name, snapshot)) as listed:
+                settings = listed.header.settings
+                with suppress(BadInput, OSError):
+                    for _ in listed.entries():
+                        pass
+                    end = listed.end
+        except (BadInput, OSError) as error:
+            problem = problem or error
+        else:
+            return settings, end if problem is None else None
+    assert problem is not None
+    raise problem
 
 
 def _rolled_back(place: str, server: ShareServer) -> Iterator[SnapshotProgress]:

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """What millrace-reflink@replica.service does: build the newest snapshot of the source here, and keep it."""
 
-import errno
 import os
 import random
 import sys
@@ -11,8 +10,9 @@ from contextlib import ExitStack, contextmanager, suppress
 from datetime import UTC, datetime
 
 from millrace.plan.policy import policy_in_force
-from millrace.protect.replica import replica_drill, replica_source, replica_stage
-from millrace.protect.replica.file_list import FileListHeader
+from millrace.protect.replica import replica_drill, replica_failures, replica_source, replica_stage
+from millrace.protect.replica.file_list import FILE_LIST, FileListHeader
+from millrace.protect.replica.replica_failures import AGAIN, of_records, of_source
 from millrace.protect.replica.replica_job import JOB, ORDER, ReplicaWriter, source_of
 from millrace.protect.replica.replica_model import (
     STATES,
@@ -24,8 +24,9 @@ from millrace.protect.replica.replica_model import (
 )
 from millrace.protect.replica.replica_source import OfferedSnapshot
 from millrace.protect.replica.replica_stage import PARTS, ReplicaStage, entries_of
-from millrace.protect.replica.tree_build import Built, ChangedList, DifferentContent, TreeBuild
+from millrace.protect.replica.tree_build import Built, ChangedList, DamagedSource, DifferentContent, TreeBuild
 from millrace.protect.snapshot import snapshot_counts, snapshot_remove
+from millrace.protect.snapshot.snapshot_model import SnapshotKind, kind_of
 from millrace.protect.snapshot.snapshot_store import SnapshotStore
 from millrace.serve.clone.clone_job import Reflinks
 from millrace.serve.config import store
@@ -39,12 +40,13 @@ from millrace.system.files import describe
 from millrace.system.text import one_line
 from millrace.system.trees import nofollow
 
-AGAIN = "the next run goes on"
 MARGIN = 2
 """By so many percent a run ends above the floor of free space (policy: snapshots.free), below which scheduled snapshots
 of all shares are removed: a source that suddenly has other content takes none from them."""
 
 _IN_JOURNAL = f"(the journal has the name: journalctl -u {JOB.unit}); {AGAIN}"
+LONGEST_KEPT: tuple[SnapshotKind, ...] = ("monthly", "weekly", "daily", "manual")
+"""Kinds of snapshots that a source keeps for long, the longest first; of `manual` ones nobody knows."""
 
 
 def execute(server: ShareServer, links: Reflinks) -> ReplicaReport | DrillReport:
@@ -62,7 +64,8 @@ def execute(server: ShareServer, links: Reflinks) -> ReplicaReport | DrillReport
         try:
             ended = _carry_out(order, source, state, server, links)
         except (MillraceError, OSError) as error:
-            sentence, differs = _sentence(error, source), isinstance(error, DifferentContent)
+            sentence = replica_failures.sentence(error, source, JOB.unit)
+            differs = isinstance(error, DifferentContent)
             _write(state.model_copy(update={"problem": sentence, "distrusted": state.distrusted or differs}))
             raise Failed(sentence) from error
         if isinstance(ended, DrillReport):
@@ -82,7 +85,8 @@ def _carry_out(
     snapshots = SnapshotStore(server.pool.filesystem.mountpoint)
     stage = ReplicaStage(snapshots, order.share)
     stage.require_own()
-    replica_source.trust_sources(store.load(), server.run)
+    with of_records():
+        replica_source.trust_sources(store.load(), server.run)
     with replica_source.mounted(source, server) as at:
         if order.action == "drill":
             with _without_names():
@@ -113,9 +117,11 @@ def sync(
     began = time.monotonic()
     share = store.load().share(order.share)
     assert share is not None
-    newest = replica_source.newest(at, source)
-    offer = _chosen(replica_source.offered(at), newest, stage)
+    with of_source():
+        newest = replica_source.newest(at, source)
+        offers = replica_source.offered(at)
     held = replica_stage.replicated(stage.snapshots, order.share)
+    offer = _chosen(offers, newest, stage, is_first=not held)
     known = held.get(offer.name)
     if known is not None and known.id != offer.manifest.id:
         raise Failed(
@@ -126,7 +132,7 @@ def sync(
     if known is None:
         if stage.snapshots.place(order.share, offer.name).exists():
             raise Failed(f"{order.share}@{offer.name} is a snapshot of this server: nothing was changed")
-        done = _build(order, offer, stage, at, share, links, distrusted)
+        done = _build(order, offer, stage, at, share, server, links, distrusted)
     removed = _thin(source, stage, server)
     snapshot_counts.write(stage.snapshots.mountpoint)
     return ReplicaReport(
@@ -145,15 +151,24 @@ def sync(
         verified=done.verified,
         seconds=round(time.monotonic() - began),
         removed=removed,
+        unread=done.unread if known is None else known.unread_count,
     )
 
 
-def _chosen(offers: list[OfferedSnapshot], newest: OfferedSnapshot, stage: ReplicaStage) -> OfferedSnapshot:
-    """A snapshot that is half built and that the source still has is built to its end first."""
+def _chosen(
+    offers: list[OfferedSnapshot], newest: OfferedSnapshot, stage: ReplicaStage, is_first: bool
+) -> OfferedSnapshot:
+    """A snapshot that is half built and that the source still has is built to its end first.
+
+    The first one, of which all is read, may take days: it is the newest of those that the source keeps for long.
+    """
     for offer in reversed(offers):
         begun = stage.manifest(offer.name) if offer.name in stage.begun() else None
         if begun is not None and begun.id == offer.manifest.id:
             return offer
+    for kind in LONGEST_KEPT if is_first else ():
+        if lasting := [offer for offer in offers if kind_of(offer.name) == kind]:
+            return lasting[-1]
     return newest
 
 
@@ -163,31 +178,52 @@ def _build(
     stage: ReplicaStage,
     at: int,
     share: DesiredShare,
+    server: ShareServer,
     links: Reflinks,
     distrusted: bool,
 ) -> Built:
     writer = ReplicaWriter(order.share, offer.name, offer.manifest.entries)
     least = policy_in_force.in_force().snapshots.free + MARGIN
+    begun, former = stage.manifest(offer.name), stage.fullest(offer.name)
+    is_ours = begun is not None and begun.id == offer.manifest.id
+    stage.clear(server.run, {former, offer.name if is_ours else None})
     _require_room(stage.snapshots.mountpoint, least, offer.manifest.entries)
 
     def tick(done: Built) -> None:
-        if writer(done):
+        with of_records():
+            is_due = writer(done)
+        if is_due:
             _require_room(stage.snapshots.mountpoint, least)
 
     with ExitStack() as stack:
         directory, tree = stack.enter_context(replica_source.opened(at, offer.name))
         place = stage.begin(offer, directory, share, links)
-        with replica_stage.listing(place) as listed:
-            header = listed.header
-        _require_same(header, offer)
+        try:
+            with replica_stage.listing(place) as listed:
+                header = listed.header
+            _require_same(header, offer)
+        except BadInput:
+            (place / FILE_LIST).unlink(missing_ok=True)
+            raise
         live = {(each.name, each.id) for each in header.live}
-        based = [] if distrusted else replica_stage.bases(stage.snapshots, stage, offer.manifest, live, stack)
+        based = [] if distrusted else replica_stage.bases(stage, former, live, stack)
         target = stack.enter_context(nofollow.directory(place / SNAPSHOT_TREE))
         parts = stack.enter_context(nofollow.directory(place / PARTS))
         build = TreeBuild(tree, target, parts, based, tick, links.share, random.SystemRandom())
-        with _without_names():
-            done = build.run(entries_of(place), order.full)
-    mine = {"share": order.share, "project": share.project, "by": f"replica of {offer.manifest.share}"}
+        try:
+            with _without_names():
+                done = build.run(entries_of(place), order.full)
+        except (BadInput, ChangedList):
+            # a damaged copy of the list would end each run: the next one copies it again
+            (place / FILE_LIST).unlink(missing_ok=True)
+            raise
+    mine = {
+        "share": order.share,
+        "project": share.project,
+        "by": f"replica of {offer.manifest.share}",
+        "unread_count": done.unread,
+        "unread": done.unread_names,
+    }
     stage.publish(offer.name, offer.manifest.model_copy(update=mine))
     return done
 
@@ -197,7 +233,7 @@ def _without_names() -> Iterator[None]:
     """Leave names that clients chose to the journal: everybody who sees this server reads why a run ended."""
     try:
         yield
-    except (DifferentContent, ChangedList, Refused, BadInput):
+    except (DifferentContent, DamagedSource, ChangedList, Refused, BadInput):
         # sentences without any
         raise
     except (MillraceError, OSError) as error:
@@ -236,16 +272,6 @@ def _thin(source: ReplicaSource, stage: ReplicaStage, server: ShareServer) -> li
             snapshot_remove.remove(f"{stage.share}@{name}", server)
             removed.append(name)
     return removed
-
-
-def _sentence(error: MillraceError | OSError, source: ReplicaSource) -> str:
-    if isinstance(error, MillraceError):
-        return str(error)
-    if error.errno in (errno.ENOSPC, errno.EDQUOT):
-        return f"the pool of this server is full: free space; {AGAIN}"
-    if error.errno in (errno.ETIMEDOUT, errno.EIO, errno.ESTALE, errno.ECONNREFUSED):
-        return f"{source.place} does not answer any more ({error.strerror}): verify that server; {AGAIN}"
-    return f"{error.strerror or type(error).__name__} {_IN_JOURNAL}"
 
 
 def _states() -> ReplicaStates:

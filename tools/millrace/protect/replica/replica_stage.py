@@ -7,13 +7,15 @@ that the next one goes on. No snapshot is made or removed there, and nothing lis
 
 import os
 import shutil
+import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
 from millrace.protect.replica.file_list import FILE_LIST, FileList, ListedEntry
+from millrace.protect.replica.replica_failures import of_source
 from millrace.protect.replica.replica_source import OfferedSnapshot
 from millrace.protect.replica.tree_build import BaseTree
 from millrace.protect.snapshot.snapshot_model import SnapshotManifest
@@ -26,9 +28,10 @@ from millrace.serve.share.client_snapshots import CROSSED
 from millrace.serve.share.kept_snapshots import MANIFEST, SNAPSHOT_TREE
 from millrace.system.documents import read_model, write_model
 from millrace.system.errors import BadInput, Failed
-from millrace.system.files import sync
+from millrace.system.files import describe, sync
 from millrace.system.names import snapshot_name
 from millrace.system.run import Runner, must
+from millrace.system.text import one_line
 from millrace.system.trees import nofollow
 
 PARTS = "parts"
@@ -103,11 +106,26 @@ class ReplicaStage:
         sync(stage)
         self.snapshots.take_in(stage, self.share, name)
 
-    def clear(self, run: Runner) -> None:
-        """Remove all stages. Failed: something of them remains."""
+    def clear(self, run: Runner, but: Collection[str | None] = ()) -> None:
+        """Remove the stages, `but` those of these snapshots. Failed: something of them remains."""
         self.require_own()
-        if self.top.exists():
-            must(run, ["rm", "-rf", "--one-file-system", "--", str(self.top)])
+        ended = [str(self.top / name) for name in self.begun() if name not in but] if but else [str(self.top)]
+        if ended and self.top.exists():
+            must(run, ["rm", "-rf", "--one-file-system", "--", *ended])
+
+    def fullest(self, name: str) -> str | None:
+        """Return the ended build, but that of `name`, that has the most files; None where none has any.
+
+        OSError: they cannot be read.
+        """
+        ended = [each for each in self.begun() if each != name]
+        if len(ended) < 2:
+            return next(iter(ended), None)
+        return max(ended, key=lambda each: _files(self.top / each / SNAPSHOT_TREE))
+
+
+def _files(tree: Path) -> int:
+    return sum(len(files) for _, _, files in os.walk(tree))
 
 
 def _copy_list(directory: int, target: Path) -> None:
@@ -122,7 +140,11 @@ def _copy_list(directory: int, target: Path) -> None:
         raise Failed(f"the list of files of the source cannot be opened: {error.strerror}") from error
     with open(source, "rb") as original, open(os.open(made, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
         left = LARGEST_LIST
-        while left > 0 and (block := original.read(1 << 20)):
+        while left > 0:
+            with of_source():
+                block = original.read(1 << 20)
+            if not block:
+                break
             left -= file.write(block)
         file.flush()
         os.fsync(file.fileno())
@@ -136,28 +158,39 @@ def listing(directory: Path) -> Iterator[FileList]:
         yield FileList(file, str(directory / FILE_LIST))
 
 
-def bases(
-    store: SnapshotStore, stage: ReplicaStage, manifest: SnapshotManifest, live: set[tuple[str, str]], stack: ExitStack
-) -> list[BaseTree]:
-    """Return the trees here that the next one has files of: those of ended builds, and one snapshot.
+def bases(stage: ReplicaStage, former: str | None, live: set[tuple[str, str]], stack: ExitStack) -> list[BaseTree]:
+    """Return the trees here that the next one has files of: a snapshot, and that of the ended build `former`.
 
-    It is the newest that the source had together with the next one, else the newest.
+    The snapshot is the newest that the source had together with the next one, else the newest. One whose list cannot
+    be read is passed over: what it has is read from the source.
     """
-    trees = list[BaseTree]()
-    for name in stage.begun():
-        begun = stage.manifest(name)
-        if begun is not None and name != manifest.name and (name, begun.id) in live:
-            trees.append(_base(stage.top / name, True, stack))
-    held = replicated(store, stage.share)
+    store, held = stage.snapshots, replicated(stage.snapshots, stage.share)
     exact = [name for name, known in held.items() if (name, known.id) in live]
-    chosen = (exact or list(held))[-1:]
-    return [*(_base(store.place(stage.share, name), bool(exact), stack) for name in chosen), *trees]
+    others = [name for name in held if name not in exact]
+    trees = list[BaseTree]()
+    for name in (*reversed(exact), *reversed(others)):
+        if (tree := _base(store.place(stage.share, name), name in exact, stack)) is not None:
+            trees.append(tree)
+            break
+    begun = None if former is None else stage.manifest(former)
+    if former is not None and begun is not None:
+        tree = _base(stage.top / former, (former, begun.id) in live, stack)
+        trees += [] if tree is None else [tree]
+    return trees
 
 
-def _base(directory: Path, is_exact: bool, stack: ExitStack) -> BaseTree:
-    tree = stack.enter_context(nofollow.directory(directory / SNAPSHOT_TREE))
-    with listing(directory) as listed:
-        return stack.enter_context(BaseTree(tree, listed.entries(), is_exact))
+def _base(directory: Path, is_exact: bool, stack: ExitStack) -> BaseTree | None:
+    """Open a tree with its list; None where one of them cannot be read, which is said in the journal."""
+    try:
+        with ExitStack() as opened:
+            tree = opened.enter_context(nofollow.directory(directory / SNAPSHOT_TREE))
+            with listing(directory) as listed:
+                base = opened.enter_context(BaseTree(tree, listed.entries(), is_exact))
+            stack.push(opened.pop_all())
+            return base
+    except (BadInput, Failed, OSError) as error:
+        print(f"not used: {one_line(describe(error))}", file=sys.stderr, flush=True)
+        return None
 
 
 def replicated(store: SnapshotStore, share: str) -> dict[str, SnapshotManifest]:

@@ -255,6 +255,11 @@ def _synced(report: "ReplicaReport") -> Iterator[str]:
         f"{report.changed} the ranges that differ were read; {size(report.fetched)} were read, and "
         f"{size(report.verified)} compared with the source"
     )
+    if report.unread:
+        yield (
+            f"{report.unread} files cannot be read on the source and are missing; the journal names them: "
+            "journalctl -u millrace-reflink@replica.service"
+        )
 
 
 def _drilled(report: "DrillReport") -> Iterator[str]:

@@ -6,7 +6,8 @@ a name there needs nothing more, and a build that was ended at any moment goes o
 has a mark up to where it is on the drives. Directories get their owners and times last.
 
 What was moved or cloned on the source is found by the places of its blocks. A name is never followed through a link,
-neither here nor on the source: a file of the source that is not what its list says ends the build.
+neither here nor on the source: a file of the source that is not what its list says ends the build. One that the source
+cannot read is left out.
 """
 
 import errno
@@ -19,10 +20,12 @@ from dataclasses import dataclass, field
 from hashlib import blake2b
 
 from millrace.protect.replica.file_list import ListedEntry, identity
+from millrace.protect.replica.replica_failures import SourceError, cause, of_source, pass_over
 from millrace.storage.scrub.remap import punch
 from millrace.system import reflink
 from millrace.system.errors import Failed
 from millrace.system.extents import Extent, unshared
+from millrace.system.text import printable_name
 from millrace.system.trees import nofollow
 from millrace.system.trees.opener import Opener, Place
 
@@ -33,6 +36,10 @@ SAMPLE = 16
 """Pieces that are read once more from the source and compared."""
 PIECE = 64 << 10
 """Bytes of a piece."""
+MOST_UNREAD = 1000
+"""A source that cannot read more files than this is not copied any further."""
+NAMED = 100
+"""Names of files that the source cannot read, of a build at most."""
 
 _MARK = "trusted.millrace.done"
 _READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
@@ -41,6 +48,10 @@ _NEW = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
 
 class ChangedList(Failed):
     """The source has not what its list says."""
+
+
+class DamagedSource(Failed):
+    """The source cannot read too many files of its snapshot."""
 
 
 class DifferentContent(Failed):
@@ -52,7 +63,8 @@ class Built:
     """What a build has done: `entries` in place, `kept` of an ended build among them.
 
     `shared` files have all blocks of an earlier tree, of `changed` files some; `fetched` are bytes read from the
-    source, `verified` those that were read again and compared.
+    source, `verified` those that were read again and compared. `unread` files the source cannot read: they are missing,
+    and `unread_names` are some of their paths, fit for a line.
     """
 
     entries: int = 0
@@ -61,6 +73,8 @@ class Built:
     changed: int = 0
     fetched: int = 0
     verified: int = 0
+    unread: int = 0
+    unread_names: list[str] = field(default_factory=list)
 
 
 class BaseTree:
@@ -120,12 +134,12 @@ class BaseTree:
                 os.close(opened)
 
     def _opened(self, path: str, size: int) -> int | None:
-        """Open a file; None where it is not there, as in a tree that was not completed."""
+        """Open a file; None where it is not there, as in a tree that was not completed, or cannot be read."""
         above, _, name = path.rpartition("/")
         try:
             with self._opener.below(self._places[above]) as at:
                 opened = os.open(name, _READ, dir_fd=at)
-        except (FileNotFoundError, Failed):
+        except (OSError, Failed):
             return None
         state = os.fstat(opened)
         if stat.S_ISREG(state.st_mode) and state.st_size == size:
@@ -163,12 +177,17 @@ class TreeBuild:
         """Build what is listed, and compare a sample of it with the source, or with `full` all.
 
         ChangedList: the source has not what its list says. DifferentContent: what was built is not what the source has.
-        OSError: the source or the pool fails; another run goes on.
+        DamagedSource: the source cannot read too many files. SourceError: the source fails. OSError: the pool fails.
+        Another run goes on.
         """
         with self._sources, self._targets:
             for entry in entries:
-                self._add(entry)
-                self._choose(entry, full)
+                try:
+                    self._add(entry)
+                except SourceError as error:
+                    self._leave_out(entry, error)
+                else:
+                    self._choose(entry, full)
                 self.done.entries += 1
                 self.tick(self.done)
             # the inner ones first: what is made in a directory changes its time
@@ -177,8 +196,22 @@ class TreeBuild:
                     dress(directory, entry)
             os.fsync(self.target)
             for entry in self._sample:
-                self._compare(entry, full)
+                try:
+                    self._compare(entry, full)
+                except SourceError as error:
+                    pass_over(entry.path, error, self.source)
         return self.done
+
+    def _leave_out(self, entry: ListedEntry, error: SourceError) -> None:
+        """Go on without a file. SourceError: it is not this file alone. Failed: too many are like it."""
+        pass_over(entry.path, error, self.source)
+        with suppress(FileNotFoundError):
+            os.unlink(_part(entry), dir_fd=self.parts)
+        self.done.unread += 1
+        if len(self.done.unread_names) < NAMED:
+            self.done.unread_names.append(printable_name(os.fsencode(entry.path)))
+        if self.done.unread > MOST_UNREAD:
+            raise DamagedSource(f"the source cannot read more than {MOST_UNREAD} files of its snapshot: verify its pool")
 
     def _add(self, entry: ListedEntry) -> None:
         if not entry.path:
@@ -284,12 +317,13 @@ class TreeBuild:
             with self._sources.below(self._places[above]) as at:
                 opened = os.open(name, _READ, dir_fd=at)
         except (OSError, Failed) as error:
-            cause = error.__cause__ if isinstance(error, Failed) else error
-            if isinstance(cause, OSError) and cause.errno in (errno.ENOENT, errno.ENOTDIR, errno.ELOOP):
+            reason = cause(error)
+            if reason.errno in (errno.ENOENT, errno.ENOTDIR, errno.ELOOP):
                 raise ChangedList("a file of the list is not in the snapshot of the source") from error
-            raise
+            raise SourceError(reason.errno, reason.strerror, entry.path) from error
         try:
-            state = os.fstat(opened)
+            with of_source():
+                state = os.fstat(opened)
             if not stat.S_ISREG(state.st_mode) or (state.st_size, state.st_mtime_ns) != (entry.size, entry.changed):
                 raise ChangedList("a file in the snapshot of the source is not as its list says")
             yield opened
@@ -304,7 +338,8 @@ class TreeBuild:
             end = min(offset + length, entry.size)
             at = max(offset, mark.at)
             while at < end:
-                block = os.pread(original, min(BLOCK, end - at), at)
+                with of_source():
+                    block = os.pread(original, min(BLOCK, end - at), at)
                 if not block:
                     raise ChangedList("a file in the snapshot of the source is shorter than its list says")
                 _write(made, block, at)
@@ -348,7 +383,9 @@ class TreeBuild:
     def _compare_range(self, original: int, made: int, offset: int, length: int) -> None:
         end = offset + length
         while offset < end:
-            ours, theirs = (os.pread(file, min(BLOCK, end - offset), offset) for file in (made, original))
+            ours = os.pread(made, min(BLOCK, end - offset), offset)
+            with of_source():
+                theirs = os.pread(original, min(BLOCK, end - offset), offset)
             if ours != theirs or not ours:
                 raise DifferentContent("a file differs from the snapshot of the source")
             offset += len(ours)

@@ -61,8 +61,9 @@ class SnapshotManifest(Contract):
     directories, `bytes` those of their blocks, which the snapshot shares with the share until they change. `skipped`
     are devices and what is mounted, `taken_again` what changed meanwhile and was taken again. `bare_count` files and
     directories, of which `bare` names some, have more extended attributes than the kernel lists: they are in the
-    snapshot with their access lists and without the other attributes. `type` is the type of the
-    share at the time; null in snapshots of earlier releases.
+    snapshot with their access lists and without the other attributes. `unread_count` files, of which `unread` names
+    some, are missing in the snapshot of a replica, as its source could not read them. `type` is the type of the share
+    at the time; null in snapshots of earlier releases.
     """
 
     schema_version: Literal[1] = 1
@@ -84,6 +85,8 @@ class SnapshotManifest(Contract):
     type: ShareType | None = None
     bare_count: Count = 0
     bare: list[str] = Field(default_factory=list)
+    unread_count: Count = 0
+    unread: list[str] = Field(default_factory=list)
 
 
 # What `millrace snapshot create --json` prints: progress many times, then the manifest.
@@ -97,7 +100,7 @@ class OrderedRemoval(NamedSnapshot, WaitingRemoval):
 class SnapshotRow(Contract):
     """One snapshot. `manifest` is null where it cannot be read, and `problem` says why.
 
-    Viewers list snapshots: `changed` and `bare` of the manifest are empty here, as they have names of files.
+    Viewers list snapshots: `changed`, `bare` and `unread` of the manifest are empty here: they have names of files.
     `former`: the share of this name is another one by now, or there is none. `removal` is ordered, and waits; null
     where none is. `lock` keeps it until its date; null where it is not locked.
     """

@@ -109,7 +109,7 @@ class SnapshotStore:
         present = config.share(share)
         former = present is None or (manifest is not None and manifest.project != present.project)
         # viewers read rows, and none of the names of files
-        nameless = manifest and manifest.model_copy(update={"changed": [], "bare": []})
+        nameless = manifest and manifest.model_copy(update={"changed": [], "bare": [], "unread": []})
         return SnapshotRow(share=share, name=name, former=former, manifest=nameless, problem=problem)
 
     def known(self, text: str) -> ClonePlace:

@@ -19,11 +19,13 @@ from millrace.storage.record import change_journal
 from millrace.storage.record.drive_change import DrivePlan
 from millrace.storage.record.model import ArrayRecord, Pool, WaitingGrowth
 from millrace.system.errors import BadInput, Failed, Refused
+from millrace.system.mounts import mounted
 from millrace.system.text import MIB
 
 CHANGE = "millrace-drive.service"
 SECTOR = 512
 AVAILABLE = re.compile(r"([0-9]{1,20}) sectors")
+BLOCKS = re.compile(r"^data +=.* bsize=([0-9]{1,6}) +blocks=([0-9]{1,18})", re.MULTILINE)
 RESERVE = 160 * MIB
 """Bytes of each data partition that a leg that grows leaves: more than md keeps in front of the data.
 
@@ -60,6 +62,27 @@ def unused(system: System, pool: Pool) -> int:
     record = next((one for one in pool.arrays if one.array.over_arrays), None)
     left = _left(system, record, pool) if record else []
     return sum(left) if max(left, default=0) >= LEFT_OVER else 0
+
+
+def unfilled(system: System, pool: Pool) -> int:
+    """Return the bytes of a RAID0 over legs that its mounted XFS does not use; 0 for every other pool.
+
+    An earlier version started it larger, and wrote the record without the growth that was to follow.
+    """
+    record = next((one for one in pool.arrays if one.array.over_arrays), None)
+    active = md.find(system, record.uuid) if record else None
+    if active is None or mounted(pool.filesystem.mountpoint) is None:
+        return 0
+    shown = BLOCKS.search(system.attempt(["xfs_growfs", "-n", pool.filesystem.mountpoint]).out)
+    left = system.partition_size(active.device) - int(shown[1]) * int(shown[2]) if shown else 0
+    return left if left >= LEFT_OVER else 0
+
+
+def uneven(system: System, pool: Pool) -> bool:
+    """Whether all legs of a RAID0 run and have different sizes: a growth ended between two of them."""
+    record = next((one for one in pool.arrays if one.array.over_arrays), None)
+    sizes = _sizes(system, record, pool) if record else []
+    return record is not None and len(sizes) == len(record.array.members) and len(set(sizes)) > 1
 
 
 def in_use(system: System, record: ArrayRecord, pool: Pool) -> bool:

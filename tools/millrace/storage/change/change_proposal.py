@@ -148,6 +148,8 @@ def server_with(system: System, inventory: Inventory) -> PoolServer:
         apart_record.recorded(),
         removal_record.load(),
         grown_legs.unused(system, pool),
+        grown_legs.uneven(system, pool),
+        grown_legs.unfilled(system, pool),
     )
 
 

@@ -15,12 +15,14 @@ from millrace.storage.record.model import ArrayRecord, DriveRecord, Pool
 from millrace.system.errors import Failed
 from millrace.system.mounts import mounted
 from millrace.system.run import must
-from millrace.system.text import KIB, binary
+from millrace.system.text import KIB, MIB, binary
 from millrace.system.wait import wait_until
 
 POLL = 2.0
 """Seconds between two looks whether the pool is mounted after a boot."""
 MOUNT_TRIES = 90
+ROUNDED = 16 * MIB
+"""Bytes of each member by which md rounds a size down at most."""
 
 
 def enlarged(record: DriveRecord, size: int) -> DriveRecord:
@@ -63,7 +65,7 @@ class GrowTask:
     """Lets md use the room of all members, or `size` bytes of each; the new part is synchronised in the background."""
 
     def __init__(self, system: System, record: ArrayRecord, before: int, size: int | None = None) -> None:
-        self._system, self._record, self._before = system, record, before
+        self._system, self._record, self._before, self._of_each = system, record, before, size
         self._wanted = f"--size={size // KIB}" if size is not None else "--size=max"
         self.name = f"grow {record.array.name}"
         self.title = md.title(record.array)
@@ -85,7 +87,12 @@ class GrowTask:
 
     @property
     def _least(self) -> int:
-        """What an array of the old partitions never reaches, because md keeps a part of each."""
+        """What an array never reaches before it has grown: md keeps a part of each old partition.
+
+        With a size of each member also one that has grown to less: an earlier growth may have ended between two legs.
+        """
+        if self._of_each is not None:
+            return (self._of_each - ROUNDED) * self._record.array.data_members
         return self._before * self._record.array.data_members
 
     def _size(self) -> int:

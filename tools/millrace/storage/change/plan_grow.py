@@ -28,8 +28,9 @@ def growth(server: PoolServer) -> DrivePlan:
     Refused: the layout cannot grow, the pool is degraded or lacks a drive, or a drive has no more room.
     """
     top = _top_array(server)
-    if server.pool.growth is not None:
-        return _second_part(server.pool.growth)
+    waiting = server.pool.growth
+    if waiting is not None and not server.uneven:
+        return _second_part(waiting)
     records = _arrays(server, top)
     drives = [(member, _drive(server, member)) for record in records for member in _in_sync(server, record)]
     old = {_data(_record(server, member)).size for member, _ in drives}
@@ -37,9 +38,15 @@ def growth(server: PoolServer) -> DrivePlan:
     new, before = min(room.values()), min(old)
     reserve = grown_legs.RESERVE if top.array.over_arrays else 0
     least = SMALLEST_GAIN_OF_LEGS if top.array.over_arrays else SMALLEST_GAIN
-    if new - max(old) < least and server.unused:
+    gain = (new - before - reserve) * sum(record.array.data_members for record in records)
+    if new - max(old) < least and server.uneven and len(old) == 1:
+        # what the smaller legs lack: a restart alone changes nothing
+        new, gain = before, waiting.gain if waiting else server.unused
+    elif new - max(old) < least and server.unused:
         return _grown_already(top, server.unused)
-    if new - max(old) < least:
+    elif new - max(old) < least and server.unfilled:
+        return grown_legs.file_system(WaitingGrowth(array=top.array.name, gain=server.unfilled, by="", started=True))
+    elif new - max(old) < least:
         small = [named(drive.serial, place(drive)) for _, drive in drives if room[drive.serial] - before < least]
         larger = " or ".join(small[:1]) if len(small) == 1 else f"{len(small)} drives ({', '.join(small)})"
         serial = next(drive.serial for _, drive in drives if room[drive.serial] - before < least)
@@ -65,7 +72,7 @@ def growth(server: PoolServer) -> DrivePlan:
         leaves=[],
         grows=grown,
         array=top.array.name,
-        gain=(new - before - reserve) * sum(record.array.data_members for record in records),
+        gain=gain,
         legs=[*top.array.members] if top.array.over_arrays else [],
     )
 

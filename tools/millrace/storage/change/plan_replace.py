@@ -22,7 +22,8 @@ class PoolServer:
     """A pool, its arrays of partitions that run, the drives of a fresh inventory, the last bay of each drive.
 
     `apart` and `removed` are serials of members that ran without their array, and of those that were taken out.
-    `unused` are bytes of larger legs that the array over them does not use.
+    `unused` are bytes of larger legs that the array over them does not use; `uneven`: its legs have different sizes.
+    `unfilled` are bytes of that array that XFS does not use.
     """
 
     pool: Pool
@@ -32,6 +33,8 @@ class PoolServer:
     apart: Collection[str] = ()
     removed: Collection[str] = ()
     unused: int = 0
+    uneven: bool = False
+    unfilled: int = 0
 
     def present(self, serial: str) -> Drive | None:
         """Return the drive with this serial number, None if it is missing. Refused: several drives have it."""

@@ -46,6 +46,23 @@ def _replica(name: str, source: ReplicaSource, state: ReplicaState, now: datetim
                 todo=f"See what keeps it from that: {command('millrace replica status', name)}",
             )
         )
+    if state.report is not None and state.report.unread:
+        findings.append(
+            HealthFinding(
+                check=NAME,
+                kind="unread",
+                subject=name,
+                level=Level.WARN,
+                sentence=(
+                    f"{state.report.unread} files are missing in snapshot {state.report.snapshot} of replica {name}: "
+                    f"{source.place} cannot read them."
+                ),
+                todo=(
+                    "Restore them on the source, for example from an earlier snapshot here; their names: "
+                    "journalctl -u millrace-reflink@replica.service"
+                ),
+            )
+        )
     if state.drill is not None and state.drill.different:
         findings.append(
             HealthFinding(

@@ -72,7 +72,7 @@ def _state(backup: Backup, state: BackupState, last: str | None, now: datetime) 
     for task, outcome in (("drill", state.drill), ("check", state.check)):
         if outcome is not None and outcome.red:
             problem = (outcome.problem or "").rstrip(".")
-            again = command(f"millrace backup {task}", name)
+            again = command("millrace backup", task, name)
             return "failed", f"The last {task} of backup {name} found damage: {problem}.", again
     if state.run is not None and state.run.problem is not None:
         problem = state.run.problem.rstrip(".")

@@ -20,6 +20,7 @@ from millrace.serve.config import store
 from millrace.serve.config.model import Config
 from millrace.serve.config.replica import ReplicaSource
 from millrace.serve.share.server import ShareServer
+from millrace.system.command import command
 from millrace.system.errors import BadInput, Failed, Refused
 from millrace.system.jobs import job_paths, kinds
 from millrace.system.jobs.job import KILLED, POLL, Document, Glance, Job, stop_unit
@@ -95,7 +96,7 @@ def prepare(share: str, action: ReplicaAction, full: bool = False, by: str = "")
     only_root()
     source = source_of(store.load(), share)
     if source.paused and action == "sync":
-        raise Refused(f"replica {share} is paused: millrace replica resume {share}")
+        raise Refused(f"replica {share} is paused: {command('millrace replica resume', share)}")
     return ReplicaOrder(id=uuid.uuid4().hex, share=share, action=action, full=full, by=by or invoking_user())
 
 

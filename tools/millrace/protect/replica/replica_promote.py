@@ -74,7 +74,8 @@ def chosen(name: str, server: ShareServer) -> SnapshotManifest:
     source = source_of(store.load(), name)
     held = replica_stage.replicated(SnapshotStore(server.pool.filesystem.mountpoint), name)
     if not held:
-        raise Refused(f"replica {name} has no snapshot of {source.place} yet: millrace replica sync {name}")
+        how = command("millrace replica sync", name)
+        raise Refused(f"replica {name} has no snapshot of {source.place} yet: {how}")
     return list(held.values())[-1]
 
 

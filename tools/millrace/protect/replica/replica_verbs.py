@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, TextIO, TypeVar
 import click
 
 from millrace.protect.replica.replica_completion import REPLICAS
+from millrace.system.command import command
 from millrace.system.output import Output, prints
 from millrace.system.printing import table
 from millrace.system.verb_group import VerbGroup
@@ -324,4 +325,4 @@ def _details(listed: "ReplicaList") -> Iterator[str]:
             drill = row.last.drill
             yield f"last drill {moment(drill.at)}: {drill.files} files, {drill.different} differ"
         else:
-            yield f"no drill yet: millrace replica drill {row.share}"
+            yield f"no drill yet: {command('millrace replica drill', row.share)}"

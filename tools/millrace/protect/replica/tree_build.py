@@ -211,7 +211,9 @@ class TreeBuild:
         if len(self.done.unread_names) < NAMED:
             self.done.unread_names.append(printable_name(os.fsencode(entry.path)))
         if self.done.unread > MOST_UNREAD:
-            raise DamagedSource(f"the source cannot read more than {MOST_UNREAD} files of its snapshot: verify its pool")
+            raise DamagedSource(
+                f"the source cannot read more than {MOST_UNREAD} files of its snapshot: verify its pool"
+            )
 
     def _add(self, entry: ListedEntry) -> None:
         if not entry.path:

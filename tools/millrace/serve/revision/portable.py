@@ -72,7 +72,7 @@ def read(path: Path) -> Portable:
         raise BadInput(f"{path} cannot be read: {getattr(error, 'strerror', None) or error}") from error
     except (ValueError, RecursionError) as error:
         why = "it is nested too deeply" if isinstance(error, RecursionError) else str(error)
-        why = f"millrace apply reads {path.suffix}" if path.suffix == ".toml" else why
+        why = "a .toml file is for millrace apply" if path.suffix == ".toml" else why
         raise BadInput(f"{path} is not an exported configuration: {why}") from error
     inner = document.get("config") if isinstance(document, dict) else None
     if not isinstance(inner, dict) or document.get("kind") != "millrace-config":

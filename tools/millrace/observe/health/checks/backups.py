@@ -76,7 +76,7 @@ def _failed(name: str, task: str, last: BackupOutcome) -> HealthFinding:
 
 
 def _todo(name: str, task: str) -> str:
-    return f"It is tried again by itself; now: {command(f'millrace backup {task}', name)}"
+    return f"It is tried again by itself; now: {command('millrace backup', task, name)}"
 
 
 def _finding(kind: str, subject: str, level: Level, sentence: str, todo: str) -> HealthFinding:

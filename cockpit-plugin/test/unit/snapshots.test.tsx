@@ -15,7 +15,7 @@ const MANUAL = "20261128T120000Z-manual";
 const MANIFEST: SnapshotManifest = {
     schema_version: 1, id: "a", share: "models", project: 1002, name: HOURLY, kind: "hourly", by: "the server",
     first: "2026-11-29T12:00:00.000+00:00", last: "2026-11-29T12:00:01.000+00:00", moment: "2026-11-29T12:00:01.000+00:00",
-    entries: 5, bytes: 10, skipped: 0, taken_again: 0, changed_count: 0, changed: [], type: "mixed", bare_count: 0, bare: [],
+    entries: 5, bytes: 10, skipped: 0, taken_again: 0, changed_count: 0, changed: [], type: "mixed", bare_count: 0, bare: [], unread_count: 0, unread: [],
 };
 const row = (name: string, manifest: SnapshotManifest | null): SnapshotRow => ({ share: "models", name, former: false, manifest, problem: null, removal: null, lock: null });
 const PLANNED: ScheduleChange = {

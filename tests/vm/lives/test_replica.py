@@ -35,7 +35,8 @@ head -c {MIB}M /dev/urandom > large; truncate -s 64M sparse; echo island | dd of
 for number in $(seq 200); do echo $number > set/deep/$number; done
 echo twin > set/first; ln set/first set/second; ln -s /etc/passwd set/link; mkfifo set/pipe
 echo x > "set/$(printf 'a\\nb')"
-chown 2001:2002 set/deep/7; chmod 0640 set/deep/8; python3 -c 'import os; os.setxattr("set/first", "user.colour", b"blue")'
+chown 2001:2002 set/deep/7; chmod 0640 set/deep/8
+python3 -c 'import os; os.setxattr("set/first", "user.colour", b"blue")'
 """
 
 

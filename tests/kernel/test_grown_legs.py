@@ -3,11 +3,22 @@
 
 import pytest
 
+from host.perf.emulator import Image
+from tests.kernel.guests import records
 from tests.kernel.test_raid456 import Records, named
+
+# by hand: minutes, for what changes with the kernel's or mdadm's RAID0 alone
+pytestmark = pytest.mark.soak
 
 MIB = 1 << 20
 FULL = 3 * 2 * 44 * MIB
 """What three legs of two drives' worth of data gain, 4 MiB to 48 MiB of each drive."""
+
+
+@pytest.fixture(scope="module")
+def found(image: Image) -> Records:
+    """What a guest of its own found."""
+    return records(image, {"work": ["grown_legs"]})
 
 
 @pytest.mark.parametrize(

@@ -39,6 +39,8 @@ OF_THE_ROOM = {
     "serve/join": {"shares"},
     "millrace_client": {"oldest_python"},
     "plan": {"sentences"},
+    # what a source sends, or a hostile one
+    "protect/replica": {"replica"},
     "serve/config": {"released_documents"},
     # programs that stories of a booted server run
     "vm": {"hostile_drives"},

@@ -230,7 +230,7 @@ def test_source_that_cannot_read_anything_gets_no_snapshot_here(
     broken_reads(monkeypatch, f"data/{name}/tree", errno.EIO)
     with monkeypatch.context() as patched:
         patched.setattr(tree_build, "MOST_UNREAD", 1)
-        with pytest.raises(Failed, match="the source cannot read more than 1 files of a snapshot"):
+        with pytest.raises(Failed, match="the source cannot read more than 1 files of its snapshot"):
             replicas.synced()
 
     def gone(_: int) -> None:

@@ -19,6 +19,7 @@ from millrace.system import paths
 from millrace.system.errors import BadInput, Failed, Refused
 from millrace.system.run import Result
 from tests.fakes.drives.world import World
+from tests.fakes.mounts import unmount_all
 from tests.unit.storage.conftest import root
 from tests.unit.storage.drive.pools import (
     applied,
@@ -145,6 +146,7 @@ def test_faulty_drive_is_removed_at_the_end(world: World) -> None:
 
 
 def test_drive_of_a_leg_is_replaced_in_its_leg(root: Path) -> None:
+    unmount_all(root)
     world = pool_of(raid50_plan())
     die(world, "D4")
     put_in(world, "N1")

@@ -22,6 +22,7 @@ from millrace.storage.record.pool_file import load_pool
 from millrace.system.errors import Failed, Refused
 from millrace.system.run import Result
 from tests.fakes.drives.world import World
+from tests.fakes.mounts import unmount_all
 from tests.unit.storage.conftest import root
 from tests.unit.storage.drive.pools import (
     applied,
@@ -79,6 +80,7 @@ def test_blank_drive_becomes_a_hot_spare(world: World) -> None:
 
 
 def test_leg_with_the_fewest_spares_gets_the_next_one(root: Path) -> None:
+    unmount_all(root)
     world = pool_of(raid50_plan())
     for serial in ("N1", "N2"):
         put_in(world, serial)

@@ -14,6 +14,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 
 from millrace.protect.backup import backup_target
 from millrace.protect.backup.backup_model import Backup
+from millrace.system import ages
 from millrace.system.command import command
 from millrace.system.run import Result
 from millrace.system.text import one_line
@@ -236,6 +237,7 @@ def foreign(locks: Iterable[ResticLock], host: str, user: str) -> list[ResticLoc
 def is_abandoned(lock: ResticLock, now: datetime) -> bool:
     """Whether a lock was not refreshed for so long that its program has ended; not where its time cannot be read."""
     try:
-        return now - datetime.fromisoformat(lock.time) > ABANDONED
-    except (ValueError, TypeError):
+        age = ages.age(lock.time, now)
+    except ValueError:
         return False
+    return age is not None and age > ABANDONED

@@ -69,7 +69,7 @@ def unfilled(system: System, pool: Pool) -> int:
 
     An earlier version started it larger, and wrote the record without the growth that was to follow.
     """
-    record = next((one for one in pool.arrays if one.array.over_arrays), None)
+    record = next((each for each in pool.arrays if each.array.over_arrays), None)
     active = md.find(system, record.uuid) if record else None
     if active is None or mounted(pool.filesystem.mountpoint) is None:
         return 0

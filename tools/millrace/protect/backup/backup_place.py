@@ -111,7 +111,7 @@ class BackupPlace:
         os.chown(self.work / name, *self.tools.owner(), follow_symlinks=False)
 
     def clear(self) -> None:
-        """Remove what a task leaves, but for the cache; after `make_directories`, which verifies where that is."""
+        """Remove the directories of a task, not the cache. Callers verify their place with `make_directories` first."""
         for name in ("work", "restore"):
             shutil.rmtree(self.work / name, ignore_errors=True)
 

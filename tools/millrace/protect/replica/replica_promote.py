@@ -135,7 +135,7 @@ def _served(config: Config, name: str, settings: SourceShare) -> Config:
     nfs = settings.nfs and _closed(settings) is None
     smb = settings.smb and bool(users or groups)
     if not nfs and not smb:
-        # nobody of those is here, and somebody has to open it
+        # this server has none of these users and groups; a share needs at least one who may open it
         smb, users, groups = True, [ADMIN], []
     group = settings.group if settings.group in known_groups else None
     ruled = settings.type in ("dataset-ro", "home")

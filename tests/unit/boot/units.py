@@ -59,21 +59,29 @@ def drop_ins(name: str) -> list[Path]:
 
 
 def unit(name: str) -> Settings:
-    """Return the effective settings of a unit: an instance has those of its template, with its name for `%i`."""
+    """Return the effective settings of a unit: an instance has those of its template, with `%i` and `%f`."""
     stem, kind = name.rsplit(".", 1)
     template, _, instance = stem.partition("@")
     main = OWN / (f"{template}@.{kind}" if instance else name)
     main = {"srv-pool.mount": MOUNT}.get(name, main)
     files = [main] if main.is_file() else []
     text = "\n".join(_text(file) for file in [*files, *drop_ins(name)])
-    return settings(text.replace("%i", instance) if instance else text)
+    if instance:
+        text = text.replace("%i", instance).replace("%f", watched(instance))
+    return settings(text)
+
+
+def watched(instance: str) -> str:
+    """Return the path that an instance is named by (systemd-escape --path)."""
+    path = "/" + instance.replace("-", "/")
+    return re.sub(r"\\x([0-9a-f]{2})", lambda found: chr(int(found[1], 16)), path)
 
 
 def instances() -> set[str]:
     """Return the instances of templates of ours that units and udev name, those with drop-ins and what timers start."""
     files = [UDEV, *(path for path in OWN.rglob("millrace-*") if path.is_file())]
     lines = [line for file in files for line in file.read_text().splitlines() if not line.startswith("#")]
-    named = {one for line in lines for one in re.findall(r"\bmillrace-[\w-]+@[\w@-]+\.\w+\b", line)}
+    named = {one for line in lines for one in re.findall(r"\bmillrace-[\w-]+@[\w@.\\-]+\.\w+\b", line)}
     named |= {link.name for link in OWN.glob("*/*") if link.is_symlink() and re.search("@.", link.stem)}
     named |= {place.name.removesuffix(".d") for place in OWN.glob("*@?*.d")}
     return named | {started(name) for name in named if name.endswith(".timer")}

@@ -26,14 +26,12 @@ def another_boot_drive(box: Box) -> Iterator[None]:
     """Another server has adopted the pool; what is done here is kept by that one."""
     box.millrace("keep now", seconds=300)
     number = int(box.say(NEWEST)[6:12])
-    box.say("systemctl stop millrace-watch@keep.path millrace-upkeep@keep.timer millrace-keep.service")
+    box.say("systemctl stop millrace-upkeep@keep.timer millrace-keep.service")
     box.say(f"mv {KEEP} {KEEP}.mine && mkdir -m 700 {KEEP} && python3 -c '{ADOPTED.format(number)}'")
     yield
     box.say("millrace keep now", seconds=300)
     assert int(box.say(NEWEST)[6:12]) > number
-    box.say(
-        f"rm -r {KEEP} && mv {KEEP}.mine {KEEP}; systemctl start millrace-watch@keep.path millrace-upkeep@keep.timer"
-    )
+    box.say(f"rm -r {KEEP} && mv {KEEP}.mine {KEEP}; systemctl start millrace-upkeep@keep.timer")
 
 
 def restarted(box: Box) -> str:
@@ -77,9 +75,9 @@ def test_state_on_the_pool_is_adopted_again(pair: Box) -> None:
     with another_boot_drive(pair):
         pair.millrace("share create there --type mixed", seconds=600)
     # the past of this boot drive has a user that the other one removed
-    pair.say("systemctl stop millrace-watch@keep.path millrace-upkeep@keep.timer; true")
+    pair.say("systemctl stop millrace-upkeep@keep.timer; true")
     pair.machine.run(["millrace", "user", "create", "past", "--password-stdin"], stdin="correct-horse-9\n", seconds=300)
-    pair.say("systemctl start millrace-watch@keep.path millrace-upkeep@keep.timer; true")
+    pair.say("systemctl start millrace-upkeep@keep.timer; true")
     see_not_served(pair)
     done = pair.millrace("pool adopt --yes", seconds=900)
     print(done.out, done.err)

@@ -125,7 +125,7 @@ def test_pool_without_a_kept_state_comes_back_closed(
     box: Box, image: Path, accelerator: Accel, cables: Cables, directory: Path
 ) -> None:
     projects = box.say("xfs_quota -x -c 'report -p -n -N -b' /srv/pool | awk '$2 > 0 {print $1}' | sort")
-    box.say(f"systemctl stop millrace-watch@keep.path millrace-upkeep@keep.timer; rm -f {KEEP}/*; sync -f /srv/pool")
+    box.say(f"systemctl stop millrace-upkeep@keep.timer; rm -f {KEEP}/*; sync -f /srv/pool")
     box.machine.power_cut()
     lose_boot_drive(directory)
     with started(image, accelerator, cables, directory, SERVER) as new:

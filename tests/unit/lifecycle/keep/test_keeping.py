@@ -114,7 +114,7 @@ def test_damaged_newest_is_reported_and_the_one_before_is_read(server: Server) -
     assert server.keep().damaged == []
 
 
-@pytest.mark.parametrize(("age", "waited"), [(0, 15.0), (9, 6.0), (15, None), (3600, None)])
+@pytest.mark.parametrize(("age", "waited"), [(0, 30.0), (9, 21.0), (30, None), (3600, None)])
 def test_changes_after_a_copy_wait_for_those_that_follow(
     server: Server, monkeypatch: pytest.MonkeyPatch, age: int, waited: float | None
 ) -> None:

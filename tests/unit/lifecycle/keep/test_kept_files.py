@@ -105,12 +105,19 @@ def test_what_others_can_read_is_no_secret_and_what_they_cannot_is_one() -> None
     } <= secret
 
 
+def watches() -> set[str]:
+    """Return the paths whose changes start a run, of units with one path each."""
+    paths_of = [unit(name)["PathChanged"] for name in names(unit("millrace-upkeep@keep.timer"), "Wants")]
+    assert all(len(one) == 1 for one in paths_of)
+    return {path for one in paths_of for path in one}
+
+
 def test_each_decision_starts_a_run() -> None:
     """A history changes with what it is the history of, SSH host keys are made at the first boot.
 
     smbd opens databases for writing and closes them with each connection: a watch of one would start a run for each.
     """
-    watched = set(unit("millrace-watch@keep.path")["PathChanged"])
+    watched = watches()
     with_another = ("var/lib/millrace/config-history", "etc/ssh/")
     where = {"shadow": "etc/shadow", "quotas": None}
     wanted = {where.get(kept.how, kept.path) for kept in kept_files.KEPT if kept.decided and kept.how != "tdb"}
@@ -119,7 +126,7 @@ def test_each_decision_starts_a_run() -> None:
 
 
 def test_records_are_watched_by_nobody() -> None:
-    watched = set(unit("millrace-watch@keep.path")["PathChanged"])
+    watched = watches()
     assert not watched & {f"/{one.path}" for one in kept_files.KEPT if not one.decided}
 
 
@@ -131,11 +138,10 @@ def test_no_share_is_the_directory_or_leads_there(name: str) -> None:
 
 
 def test_change_during_a_run_is_one_more_run_after_it_and_the_first_is_at_boot() -> None:
-    assert unit("millrace-watch@keep.path")["Unit"] == ["millrace-again@millrace-keep.service"]
+    assert unit("millrace-kept@etc-shadow.path")["Unit"] == ["millrace-again@millrace-keep.service"]
     assert unit("millrace-again@.service")["After"] == ["%i.service"]
     assert "millrace-keep.service" in names(unit("millrace-serving.target"), "Wants")
-    for name in ("timers.target.wants/millrace-upkeep@keep.timer", "multi-user.target.wants/millrace-watch@keep.path"):
-        assert (REPO / "units" / name).is_symlink()
+    assert (REPO / "units/timers.target.wants/millrace-upkeep@keep.timer").is_symlink()
 
 
 def test_service_has_no_rights_and_writes_nothing_of_the_server_but_its_status() -> None:

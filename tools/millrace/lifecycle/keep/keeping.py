@@ -26,7 +26,7 @@ from millrace.system.run import Runner
 DAILY = timedelta(hours=23)
 """So old is a generation when records that changed by themselves are kept again."""
 
-SPACING = 15.0
+SPACING = 30.0
 """Seconds after a copy in which changes wait for each other: a script that makes a hundred users is few generations."""
 
 

@@ -124,10 +124,11 @@ def test_version_comes_back_with_owner_and_access_list(box: Box, rest: str) -> N
         row["name"] for row in box.shown(f"snapshot list {SHARE} --json")["snapshots"] if "restored" in row["name"]
     ]
     tree = f"{TOP}/{SHARE}/{name}/tree"
-    assert box.say(f"stat -c %u {tree}/note") == "12345"
-    assert "user:anna:r--" in box.say(f"getfacl -p {tree}/note")
     sent = f"{TOP}/{SHARE}/{state(box, 'near')['snapshot']}/tree"
     assert box.say(f"diff -r {sent} {tree} && echo equal") == "equal"
+    assert box.say(f"stat -c %u {tree}/note") == "12345"
+    assert "user:anna:r--" in box.say(f"cd {sent} && getfacl note")
+    assert box.say(f"cd {tree} && getfacl -Rn .") == box.say(f"cd {sent} && getfacl -Rn .")
     box.millrace(f"snapshot get {SHARE}@{name} {SHARE}-again", seconds=600)
     assert box.say(f"cat /srv/pool/{SHARE}-again/deep/file1")
     box.millrace(f"share remove {SHARE}-again --delete-data {SHARE}-again", seconds=600)

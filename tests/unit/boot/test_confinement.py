@@ -8,7 +8,7 @@ import pytest
 
 from host.layout import REPO
 from millrace.system import paths
-from tests.unit.boot.units import ADDED, OWN, names, read, unit
+from tests.unit.boot.units import ADDED, OWN, names, read, settings, unit
 
 POLICY = REPO / "mkosi.extra/usr/lib/millrace/apparmor"
 UNIT = "millrace-confine.service"
@@ -141,5 +141,7 @@ def test_policy_is_compiled_where_it_is_loaded_from_for_the_features_of_the_tree
 
 def test_refusals_are_logged_and_auditing_stays_off() -> None:
     assert "audit=0" not in (REPO / "mkosi.conf.d/10-kernel.conf").read_text().split()
-    assert read(Path("usr/lib/systemd/journald.conf.d/10-millrace.conf"))["Audit"] == ["keep"]
+    assert read(Path("usr/lib/systemd/journald.conf.d/10-millrace.conf"))["Audit"] == ["no"]
+    initrd = REPO / "mkosi.initrd.conf/mkosi.extra/usr/lib/systemd/journald.conf.d/10-millrace.conf"
+    assert settings(initrd.read_text())["Audit"] == ["no"]
     assert str((ADDED.parents[3] / "etc/systemd/system/systemd-journald-audit.socket").readlink()) == "/dev/null"

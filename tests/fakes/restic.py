@@ -238,19 +238,25 @@ class FakeRestic:
 
     def _restore(self, words: list[str], started: Started) -> Result:
         where, _, top = words[0].partition(":")
-        assert words[1] == "--target" and top == "/srv/backup/tree"
+        target = words[words.index("--target") + 1]
+        patterns = None
         if self.damaged:
             return Result(1, DAMAGED, "")
-        patterns = None
         if "--include-file" in words:
-            assert words[-2:] == ["--exclude-xattr", "*"]
+            assert top == "/srv/backup/tree" and words[-2:] == ["--exclude-xattr", "*"]
             patterns = started.place(words[words.index("--include-file") + 1]).read_text().splitlines()
+        else:
+            # with its owner and mode, and with access lists under their one name
+            assert top == "/srv/backup" and words[1:3] == ["--include", "/tree"]
+            excluded = ["trusted.SGI_ACL_FILE", "--exclude-xattr", "trusted.SGI_ACL_DEFAULT"]
+            assert words[-4:] == ["--exclude-xattr", *excluded]
+            patterns = ["/tree/*"]
         for path, kept in self._version(where).files.items():
             if not path.startswith(f"{top}/"):
                 continue
             inner = path.removeprefix(top)
             if patterns is None or any(fnmatchcase(inner, pattern) for pattern in patterns):
-                goal = started.place(words[2] + inner)
+                goal = started.place(target + inner)
                 goal.parent.mkdir(parents=True, exist_ok=True)
                 goal.write_bytes(kept.content)
                 os.utime(goal, ns=(kept.mtime, kept.mtime))

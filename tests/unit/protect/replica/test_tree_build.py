@@ -15,6 +15,7 @@ import pytest
 from millrace.protect.replica import tree_build
 from millrace.protect.replica.file_list import FileList
 from millrace.protect.replica.tree_build import PIECE, SAMPLE, ChangedList
+from millrace.system import posix_acl
 from millrace.system.errors import BadInput, Failed
 from tests.unit.protect.replica.trees import UNIT, Pair, entries, opened, states
 
@@ -52,6 +53,17 @@ def test_build_equals_its_source(pair: Pair) -> None:
     assert done.entries == 12 and not os.listdir(pair.top / "parts")
     # what was never written was not read
     assert done.fetched < (64 + 4) * UNIT and (pair.target / "sparse").stat().st_blocks <= 64
+
+
+@pytest.mark.parametrize("name", posix_acl.XFS_NAMES)
+def test_second_name_of_an_access_list_on_xfs_is_neither_listed_nor_removed(pair: Pair, name: str) -> None:
+    (pair.source / "files").mkdir()
+    os.setxattr(pair.source / "files", name, b"list")
+    [_, entry] = entries(pair.text())
+    assert name not in entry.attributes
+    with opened(pair.source / "files") as held:
+        tree_build.dress(held, entry)
+    assert os.getxattr(pair.source / "files", name) == b"list"
 
 
 def test_names_that_are_one_file_stay_one_file(pair: Pair) -> None:

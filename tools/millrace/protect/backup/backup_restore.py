@@ -5,6 +5,7 @@ It is restored in a directory of root alone, where no client reaches it, and get
 """
 
 import os
+import stat
 from collections.abc import Iterator
 from datetime import UTC, datetime
 
@@ -24,6 +25,7 @@ from millrace.serve.share import kept_snapshots, quota
 from millrace.serve.share.client_snapshots import CROSSED, PRIVATE, reached_by_root
 from millrace.serve.share.kept_snapshots import MANIFEST, SNAPSHOT_TREE
 from millrace.serve.share.server import ShareServer
+from millrace.system import posix_acl
 from millrace.system.command import command
 from millrace.system.documents import parse_model, write_model
 from millrace.system.errors import BadInput, Failed, Refused
@@ -97,8 +99,11 @@ def restore(place: BackupPlace, order: BackupOrder, server: ShareServer, writer:
             server.run(["systemctl", "stop", "--no-block", f"{place.unit}.service"])
 
     restored = place.restic(
-        *("restore", f"{version.id}:{SNAPSHOT}/{SNAPSHOT_TREE}", "--target", WORK, "--no-lock"),
-        access=ResticAccess(writes={WORK: own / SNAPSHOT_TREE}, owns=True),
+        # the tree is a name in what is restored: otherwise it would keep the owner and mode that it was made with
+        *("restore", f"{version.id}:{SNAPSHOT}", "--include", f"/{SNAPSHOT_TREE}", "--target", WORK, "--no-lock"),
+        # restic removes attributes that a version does not have
+        *(word for name in posix_acl.XFS_NAMES for word in ("--exclude-xattr", name)),
+        access=ResticAccess(writes={WORK: own}, owns=True),
         line=line,
     )
     if is_full:
@@ -108,6 +113,9 @@ def restore(place: BackupPlace, order: BackupOrder, server: ShareServer, writer:
         )
     if restored.status != 0:
         raise place.failure(restored)
+    if not stat.S_ISDIR(os.lstat(own / SNAPSHOT_TREE).st_mode):
+        # who writes to the repository chose what it is
+        raise Failed(f"version {version.id[:8]} has no directory of files")
     changed = {"id": order.id, "share": share, "name": name, "kind": "restored", "by": order.by, "project": project}
     write_model(own / MANIFEST, manifest.model_copy(update=changed), 0o600)
     _add(place, own, snapshots, share, name)

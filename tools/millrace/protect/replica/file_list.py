@@ -26,7 +26,7 @@ from pydantic import Field
 
 from millrace.serve.clone.clone_tree import ACCESS
 from millrace.serve.share.kept_snapshots import NamedSnapshot
-from millrace.system import extents
+from millrace.system import extents, posix_acl
 from millrace.system.documents import Contract, Count, parse_model
 from millrace.system.errors import BadInput
 from millrace.system.extents import Extent, ExtentsUnknown
@@ -51,7 +51,10 @@ _KINDS: dict[int, ListedKind] = {
     stat.S_IFSOCK: "socket",
 }
 _READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOATIME | os.O_CLOEXEC
-_ATTRIBUTE = re.compile(r"(user|trusted)\..+|" + "|".join(map(re.escape, ACCESS)), re.DOTALL)
+_ATTRIBUTE = re.compile(
+    rf"(?!({'|'.join(map(re.escape, posix_acl.XFS_NAMES))})\Z)(user|trusted)\..+|{'|'.join(map(re.escape, ACCESS))}",
+    re.DOTALL,
+)
 _PLACES = 16
 
 

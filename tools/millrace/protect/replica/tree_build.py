@@ -22,7 +22,7 @@ from hashlib import blake2b
 from millrace.protect.replica.file_list import ListedEntry, identity
 from millrace.protect.replica.replica_failures import SourceError, cause, of_source, pass_over
 from millrace.storage.scrub.remap import punch
-from millrace.system import reflink
+from millrace.system import posix_acl, reflink
 from millrace.system.errors import Failed
 from millrace.system.extents import Extent, unshared
 from millrace.system.text import printable_name
@@ -469,7 +469,7 @@ def dress(opened: int, entry: ListedEntry) -> None:
     """
     os.fchown(opened, entry.uid, entry.gid)
     os.fchmod(opened, entry.mode)
-    for name in set(os.listxattr(opened)).difference(entry.attributes):
+    for name in set(os.listxattr(opened)).difference(entry.attributes, posix_acl.XFS_NAMES):
         os.removexattr(opened, name)
     for name, value in entry.attributes.items():
         os.setxattr(opened, name, value)

@@ -36,6 +36,8 @@ mkdir -p /run/far/sftp /run/far/rest
 chown -R far /run/far
 /usr/sbin/sshd -f /run/far/sshd_config
 """
+# Others that ask the repository run before and after the one that sends.
+SENDS = "pgrep -f '^/usr/bin/restic .* backup '"
 CONNECTS = "python3 -c 'import socket; socket.create_connection((\"127.0.0.1\", 8123))' 2>/dev/null"
 REST_SERVER = (
     "systemd-run --quiet --unit=far-rest --property=User=far restic-rest-server --no-auth --append-only "
@@ -149,8 +151,8 @@ def test_lost_server_attaches_its_repository_with_the_password(box: Box, rest: s
 def test_restic_reaches_nothing_but_its_snapshot(box: Box, rest: str) -> None:
     box.say(f"head -c 200M /dev/urandom > /srv/pool/{SHARE}/large; sync")
     box.say("millrace backup show near >/dev/null; systemd-run --quiet --unit=slow millrace backup run near")
-    box.machine.wait_command("pgrep -x restic", "restic to run", 300)
-    process = box.say("pgrep -x restic")
+    box.machine.wait_command(SENDS, "restic to send", 300)
+    process = box.say(SENDS)
     inside = f"nsenter --mount --target {process}"
     shown = box.say(f"{inside} ls -A /var /home /srv /srv/backup; {inside} ls -A /etc")
     assert "tree" in shown and "shadow" not in shown and "lib" not in shown.split()
@@ -167,7 +169,7 @@ def test_restic_reaches_nothing_but_its_snapshot(box: Box, rest: str) -> None:
 def test_cancelled_run_leaves_no_lock_and_goes_on(box: Box, rest: str) -> None:
     box.say(f"head -c 300M /dev/urandom > /srv/pool/{SHARE}/large; sync")
     box.say("systemd-run --quiet --unit=slow2 millrace backup run near")
-    box.machine.wait_command("pgrep -x restic", "restic to run", 300)
+    box.machine.wait_command(SENDS, "restic to send", 300)
     box.millrace("job cancel backup", seconds=300)
     assert box.say("pgrep -x restic || echo none") == "none"
     assert box.shown("job show backup --json")["state"] == "cancelled"

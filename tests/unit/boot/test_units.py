@@ -11,7 +11,7 @@ from millrace.observe.health import current, heartbeat_daemon
 from millrace.observe.metrics import serve
 from millrace.system import paths
 from tests.fakes import node_exporter
-from tests.unit.boot.units import ADDED, OWN, SHARED, drop_ins, names, settings, unit
+from tests.unit.boot.units import ADDED, OWN, SHARED, drop_ins, instances, names, settings, unit
 
 UNITS = sorted(path.name for path in OWN.glob("millrace-*.*") if path.is_file())
 SERVICES = [name for name in UNITS if name.endswith(".service")]
@@ -392,3 +392,12 @@ def test_last_value_counts_and_an_empty_one_resets_a_list() -> None:
     assert (found["ProtectHome"], found["After"], found["ExecStart"]) == (["no"], ["a", "b"], ["/two"])
     assert found["RestrictNamespaces"] == ["yes", "uts"]
     assert settings("RestrictNamespaces=uts\nRestrictNamespaces=yes\n")["RestrictNamespaces"] == ["yes"]
+
+
+def test_path_unit_watches_at_most_one_path_that_may_be_missing() -> None:
+    """systemd watches all of them anew when a name appears beside a missing one, and loses what it has not read."""
+    # networkd makes it before any unit of ours, and every server has a name
+    present = {"/run/systemd/netif/links", "/etc/hostname"}
+    found = {name: set(unit(name)["PathChanged"]) for name in instances() if name.endswith(".path")}
+    assert len(found) > 20
+    assert {name: paths for name, paths in found.items() if len(paths - present) > 1} == {}

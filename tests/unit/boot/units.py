@@ -79,7 +79,7 @@ def watched(instance: str) -> str:
 
 def instances() -> set[str]:
     """Return the instances of templates of ours that units and udev name, those with drop-ins and what timers start."""
-    files = [UDEV, *(path for path in OWN.rglob("millrace-*") if path.is_file())]
+    files = [UDEV, *(path for path in OWN.rglob("*") if path.is_file())]
     lines = [line for file in files for line in file.read_text().splitlines() if not line.startswith("#")]
     named = {one for line in lines for one in re.findall(r"\bmillrace-[\w-]+@[\w@.\\-]+\.\w+\b", line)}
     named |= {link.name for link in OWN.glob("*/*") if link.is_symlink() and re.search("@.", link.stem)}

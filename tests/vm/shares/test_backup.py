@@ -202,5 +202,5 @@ def test_drill_and_check_are_red_where_a_block_of_the_repository_was_flipped(box
     assert "is damaged" in refused(box, "backup check far")
     refused(box, "backup drill far")
     health = box.shown("health --json")
-    levels = {finding["kind"]: finding["level"] for finding in health["findings"] if finding["check"] == "backups"}
-    assert levels["check-failed"] == "FAIL"
+    levels = {finding["key"]: finding["level"] for finding in health["findings"]}
+    assert levels["backups/check-failed/far"] == "FAIL"

@@ -32,6 +32,7 @@ EXCEPTIONS = {
     "millrace-heartbeat.service": {"ProtectSystem": "full"},
     "millrace-copy.service": {"RestrictNamespaces": "mnt", "RestrictSUIDSGID": "no"},
     "millrace-reflink@.service": {"RestrictSUIDSGID": "no"},
+    "millrace-reflink@replica.service": {"RestrictNamespaces": "mnt", "RestrictSUIDSGID": "no"},
     "millrace-permissions.service": {"RestrictSUIDSGID": "no"},
     "millrace-share.service": {"RestrictSUIDSGID": "no"},
     "millrace-find.service": {"RestrictNamespaces": "mnt"},
@@ -74,6 +75,9 @@ def test_exception_of_a_service_is_read_after_what_is_shared() -> None:
         file = OWN / f"{name}.d/31-needs.conf"
         assert file.name > max(path.name for path in SHARED.glob("*.conf"))
         assert set(settings(file.read_text())) == set(exceptions)
+    shared = set(SANDBOX) | set(CONFINED)
+    others = [file for file in OWN.glob("*.d/*.conf") if file.parent != SHARED and file.name != "31-needs.conf"]
+    assert [file for file in others if shared & set(settings(file.read_text()))] == []
 
 
 @pytest.mark.parametrize("name", LINKED)

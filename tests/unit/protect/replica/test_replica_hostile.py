@@ -166,6 +166,18 @@ def test_names_of_directories_stay_in_the_journal(
     assert "secret" not in f"{raised.value} {STATES.path().read_text()}" and "secret" in capsys.readouterr().err
 
 
+def test_error_beside_the_files_is_named_in_the_journal_as_well(
+    replicas: Replicas, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def broken(*_: object) -> None:
+        raise PermissionError(1, "Operation not permitted", "/run/millrace/replica/source")
+
+    monkeypatch.setattr(replica_source, "mounted", broken)
+    with pytest.raises(Failed, match=r"Operation not permitted \(the journal has the name"):
+        replicas.synced()
+    assert "/run/millrace/replica/source fails (Operation not permitted)" in capsys.readouterr().err
+
+
 def test_homes_are_published_after_an_interruption(replicas: Replicas, monkeypatch: pytest.MonkeyPatch) -> None:
     name = replicas.snapshot(1)
     rewritten(replicas, name, type="home")

@@ -9,7 +9,8 @@ from contextlib import contextmanager
 
 from millrace.serve.config.replica import ReplicaSource
 from millrace.system.errors import Failed, MillraceError
-from millrace.system.text import printable_name
+from millrace.system.files import describe
+from millrace.system.text import one_line, printable_name
 
 AGAIN = "the next run goes on"
 _SILENT = (errno.ETIMEDOUT, errno.ESTALE, errno.ECONNREFUSED, errno.ECONNRESET, errno.EHOSTUNREACH, errno.ENETUNREACH)
@@ -67,6 +68,12 @@ def pass_over(path: str, error: SourceError, source: int) -> None:
     with of_source():
         os.fstatvfs(source)
     print(f"the source cannot read {printable_name(os.fsencode(path))}", file=sys.stderr, flush=True)
+
+
+def log(error: MillraceError | OSError) -> None:
+    """Name the file that a run ended at, and why, in the journal."""
+    if isinstance(error, OSError):
+        print(one_line(describe(error)), file=sys.stderr, flush=True)
 
 
 def sentence(error: MillraceError | OSError, source: ReplicaSource, unit: str) -> str:

@@ -64,6 +64,7 @@ def execute(server: ShareServer, links: Reflinks) -> ReplicaReport | DrillReport
         try:
             ended = _carry_out(order, source, state, server, links)
         except (MillraceError, OSError) as error:
+            replica_failures.log(error)
             sentence = replica_failures.sentence(error, source, JOB.unit)
             differs = isinstance(error, DifferentContent)
             _write(state.model_copy(update={"problem": sentence, "distrusted": state.distrusted or differs}))
@@ -233,13 +234,11 @@ def _without_names() -> Iterator[None]:
     """Leave names that clients chose to the journal: everybody who sees this server reads why a run ended."""
     try:
         yield
-    except (DifferentContent, DamagedSource, ChangedList, Refused, BadInput):
-        # sentences without any
+    except (DifferentContent, DamagedSource, ChangedList, Refused, BadInput, OSError):
+        # sentences without any; the journal gets the name of an OSError where the run ends
         raise
-    except (MillraceError, OSError) as error:
+    except MillraceError as error:
         print(one_line(describe(error)), file=sys.stderr, flush=True)
-        if isinstance(error, OSError):
-            raise
         if isinstance(error.__cause__, OSError):
             raise error.__cause__ from error
         raise Failed(f"a file or directory cannot be read or written {_IN_JOURNAL}") from error

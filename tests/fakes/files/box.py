@@ -20,7 +20,8 @@ from millrace.observe.live import latency
 from millrace.plan.model import Plan, Role
 from millrace.plan.policy.policy_file import load_policy
 from millrace.plan.propose import plan_file, propose
-from millrace.serve.config.model import Config, DesiredShare, Group, Nfs, NfsClient, Smb, User
+from millrace.serve.config.model import Config, DesiredShare, Group, User
+from millrace.serve.config.protocols import Nfs, NfsClient, Smb
 from millrace.serve.config.store import change, read
 from millrace.serve.share.usage import Usage
 from millrace.storage.drive import smart

@@ -100,8 +100,8 @@ def pages(host: str) -> Iterator[tuple[str, bool]]:
     """Ask the web console for what needs a sign-in, and for files of the server."""
     for path in CLOSED_PAGES:
         status, body = page(host, path)
-        # a path that is none of the console's is the page of the sign-in
-        yield f"page {path}", b"root:" not in body and (status != 200 or not path.startswith("/cockpit/"))
+        # instead of a page of the console there is the sign-in
+        yield f"page {path}", b"root:x:0:0:" not in body and (status != 200 or b'id="login-password-input"' in body)
     status, _ = page(host, "/cockpit/login", {"Authorization": "Basic cm9vdDpyb290"})
     yield "sign-in of root", status != 200
 

@@ -101,16 +101,15 @@ def test_flood_of_a_console_user_leaves_the_trail_of_changes(box: Box, viewer: s
     box.say("journalctl --sync")
     kept = int(box.say("journalctl -b -q -t flood -o cat | wc -l", seconds=600))
     assert 0 < kept <= LARGEST_BURST < FLOOD
-    assert "Suppressed" in box.say("journalctl -b -q -u systemd-journald -o cat")
     box.machine.run("logger -p authpriv.notice -t sudo after-the-flood", seconds=300)
     after = trail(box)
     assert after[: len(before)] == before and "after-the-flood" in after
 
 
 def test_flood_of_an_smb_client_leaves_the_trail_of_changes(box: Box, client: Machine) -> None:
-    # the limit of smbd is 30 times as high, and an emulated client takes hours for that
+    # the limit of smbd is far higher, and an emulated client takes hours for that; its own start takes some of these
     few = "mkdir -p /run/systemd/system/smbd.service.d; cd /run/systemd/system/smbd.service.d"
-    box.say(f"{few}; printf '[Service]\nLogRateLimitBurst=5\n' > 60-few.conf; systemctl daemon-reload")
+    box.say(f"{few}; printf '[Service]\nLogRateLimitBurst=10\n' > 60-few.conf; systemctl daemon-reload")
     box.say("systemctl restart smbd.service", seconds=300)
     try:
         box.wait_serving()

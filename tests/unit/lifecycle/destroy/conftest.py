@@ -12,7 +12,8 @@ from millrace.lifecycle.destroy import destroy, status
 from millrace.lifecycle.destroy.destroy import MOUNT, PLAN
 from millrace.lifecycle.destroy.destroy_job import JOB
 from millrace.serve.config import store
-from millrace.serve.config.model import DesiredShare, Smb, User
+from millrace.serve.config.model import DesiredShare, User
+from millrace.serve.config.protocols import Smb
 from millrace.serve.share.session import ClientSession, SessionList
 from millrace.storage.assemble.standstill import ASSEMBLE
 from millrace.storage.record.destruction import Destruction

@@ -17,7 +17,8 @@ from millrace.lifecycle.reset.reset_job import JOB
 from millrace.lifecycle.reset.reset_request import VARIABLES
 from millrace.lifecycle.update import update_job
 from millrace.serve.config import reset_journal, store
-from millrace.serve.config.model import Config, DesiredShare, Group, Smb
+from millrace.serve.config.model import Config, DesiredShare, Group
+from millrace.serve.config.protocols import Smb
 from millrace.serve.config.schedule import SnapshotSchedule
 from millrace.system import paths
 from millrace.system.errors import BadInput, Failed, MillraceError, Refused

@@ -13,7 +13,8 @@ import yaml
 from millrace.measure.client.choices import ClientWorkload
 from millrace.measure.client.kubernetes import KubernetesRecipe, StorageClassWish, document, recipe
 from millrace.measure.client.served import ServedShare
-from millrace.serve.config.model import DesiredShare, Nfs, NfsClient
+from millrace.serve.config.model import DesiredShare
+from millrace.serve.config.protocols import Nfs, NfsClient
 from millrace.system.errors import BadInput, Refused
 from tests.unit.measure.client.servers import SMB_ONLY, TRAIN
 

@@ -10,7 +10,8 @@ import pytest
 from millrace.measure.client.build import build
 from millrace.measure.client.choices import ClientWorkload, Protocol, RecipeWish
 from millrace.measure.client.served import served
-from millrace.serve.config.model import Config, DesiredShare, Nfs, NfsClient, NfsServer
+from millrace.serve.config.model import Config, DesiredShare, NfsServer
+from millrace.serve.config.protocols import Nfs, NfsClient
 from millrace.system import paths
 from millrace.system.errors import Refused
 from millrace.system.net import Interface

@@ -14,7 +14,8 @@ from millrace.cli import program
 from millrace.measure.bench.plan import site as measured
 from millrace.measure.client import tls
 from millrace.measure.client.mlperf import submission
-from millrace.serve.config.model import Config, DesiredShare, Nfs, NfsClient, NfsServer, Smb
+from millrace.serve.config.model import Config, DesiredShare, NfsServer
+from millrace.serve.config.protocols import Nfs, NfsClient, Smb
 from millrace.system import net, paths
 from millrace.system.documents import write_model
 from millrace_client import check, pack

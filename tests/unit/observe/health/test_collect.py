@@ -15,7 +15,8 @@ from millrace.observe.health.model import HealthFinding, Level
 from millrace.observe.health.write import write
 from millrace.plan.model import DriveName, PlanFile, PlanObstacle, Refusal
 from millrace.serve.config import files
-from millrace.serve.config.model import Config, DesiredShare, Nfs, NfsClient
+from millrace.serve.config.model import Config, DesiredShare
+from millrace.serve.config.protocols import Nfs, NfsClient
 from millrace.serve.share import kept_snapshots
 from millrace.storage.record.model import Approval, StepRecord, Transaction
 from millrace.storage.rescue.rescue_model import RescueWork

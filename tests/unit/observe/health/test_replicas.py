@@ -12,7 +12,8 @@ from millrace.observe.health.host import Host
 from millrace.observe.health.model import Level
 from millrace.protect.replica.replica_model import STATES, DrillReport, ReplicaReport, ReplicaState, ReplicaStates
 from millrace.serve.config import files
-from millrace.serve.config.model import DesiredShare, Nfs, Smb, first_config
+from millrace.serve.config.model import DesiredShare, first_config
+from millrace.serve.config.protocols import Nfs, Smb
 from millrace.serve.config.replica import ReplicaSource
 from millrace.system import paths
 from millrace.system.documents import write_model

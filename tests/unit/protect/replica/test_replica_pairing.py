@@ -6,7 +6,8 @@ import pytest
 from millrace.protect.replica import replica_pairing
 from millrace.serve.certificate import files, pem, trust
 from millrace.serve.config import store
-from millrace.serve.config.model import Config, Nfs, NfsClient
+from millrace.serve.config.model import Config
+from millrace.serve.config.protocols import Nfs, NfsClient
 from millrace.system.errors import Refused
 from tests.fakes.certificates import certify
 from tests.fakes.certificates import pair as self_signed

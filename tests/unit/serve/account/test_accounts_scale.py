@@ -11,7 +11,8 @@ from millrace.observe.health import collect
 from millrace.observe.health.host import Host
 from millrace.serve.account import accounts, edit
 from millrace.serve.config import store
-from millrace.serve.config.model import ADMIN, Config, DesiredShare, Group, NfsServer, Smb, User
+from millrace.serve.config.model import ADMIN, Config, DesiredShare, Group, NfsServer, User
+from millrace.serve.config.protocols import Smb
 from millrace.serve.revision import replace
 from millrace.serve.revision.portable import Portable
 from millrace.serve.share.edit import set_share

@@ -7,8 +7,9 @@ from typing import Any
 
 import pytest
 
-from millrace.serve.config.model import Config, DesiredShare, NfsClient, first_config
+from millrace.serve.config.model import Config, DesiredShare, first_config
 from millrace.serve.config.network import DesiredVlan
+from millrace.serve.config.protocols import NfsClient
 from millrace.system.documents import checked, parse_model
 from millrace.system.errors import BadInput
 

@@ -7,7 +7,8 @@ import pytest
 
 from millrace.serve.config import store
 from millrace.serve.config.files import config_file
-from millrace.serve.config.model import Config, DesiredPort, DesiredShare, Group, Nfs, Smb, User, first_config
+from millrace.serve.config.model import Config, DesiredPort, DesiredShare, Group, User, first_config
+from millrace.serve.config.protocols import Nfs, Smb
 from millrace.system.documents import write_model
 from millrace.system.errors import BadInput
 from tests.fakes.appliance import Appliance

@@ -10,7 +10,8 @@ from typing import Any
 import pytest
 
 from millrace.serve.config import store
-from millrace.serve.config.model import Config, DesiredShare, NfsClient, Smb, User
+from millrace.serve.config.model import Config, DesiredShare, User
+from millrace.serve.config.protocols import NfsClient, Smb
 from millrace.serve.render import reconcile
 from millrace.serve.render.registry import Change
 from millrace.serve.share import edit, quota

@@ -139,7 +139,7 @@ def test_a_share_off_smb_is_not_in_smb_conf() -> None:
 
 
 def no_smb() -> Any:
-    from millrace.serve.config.model import Smb
+    from millrace.serve.config.protocols import Smb
 
     return Smb(enabled=False)
 

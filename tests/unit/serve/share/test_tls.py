@@ -6,7 +6,7 @@ import configparser
 import pytest
 
 from millrace.serve.certificate import files
-from millrace.serve.config.model import NfsClient
+from millrace.serve.config.protocols import NfsClient
 from millrace.serve.share import tls, verify_nfs
 from millrace.serve.share.edit import create_shares, remove_share, set_share
 from millrace.system.errors import Refused

@@ -11,7 +11,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from millrace.serve.config import store
-from millrace.serve.config.model import NfsClient
+from millrace.serve.config.protocols import NfsClient
 from millrace.serve.share import share_list, verify_nfs
 from millrace.serve.share.verbs import share
 from millrace.system.errors import BadInput, MillraceError

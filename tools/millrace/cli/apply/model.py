@@ -13,16 +13,7 @@ from millrace.observe.alert.addresses import route_name
 from millrace.observe.alert.model import Clock
 from millrace.plan.policy.model import Policy
 from millrace.serve.config.choices import Encryption, ShareType, Writing
-from millrace.serve.config.model import (
-    AccountName,
-    Comment,
-    FullName,
-    Network,
-    NfsClient,
-    PublicKey,
-    ShareName,
-    SmbAccount,
-)
+from millrace.serve.config.model import AccountName, Comment, FullName, PublicKey, ShareName
 from millrace.serve.config.network import (
     MOST_ADDRESSES,
     BondMode,
@@ -36,6 +27,7 @@ from millrace.serve.config.network import (
     PortAddress,
     VlanId,
 )
+from millrace.serve.config.protocols import Network, NfsClient, SmbAccount
 from millrace.serve.config.schedule import SnapshotSchedule
 from millrace.serve.revision.portable import NtHash, ShadowHash
 from millrace.serve.share.options import SIZE

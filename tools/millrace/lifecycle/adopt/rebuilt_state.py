@@ -21,7 +21,8 @@ from millrace.lifecycle.keep.model import Manifest, ManifestMember
 from millrace.plan.labels import array_path
 from millrace.plan.model import Filesystem, MdArray, Role
 from millrace.plan.policy.model import MOUNT_OPTIONS
-from millrace.serve.config.model import FIRST_PROJECT, Config, DesiredShare, Nfs, Smb
+from millrace.serve.config.model import FIRST_PROJECT, Config, DesiredShare
+from millrace.serve.config.protocols import Nfs, Smb
 from millrace.storage.array.machine import System
 from millrace.storage.array.md import LOST_MEMBERS
 from millrace.storage.array.superblock import fields, slot_of

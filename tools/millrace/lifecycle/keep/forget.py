@@ -14,7 +14,8 @@ from millrace.lifecycle.keep.keeping import lock, mounted_pool, packed
 from millrace.lifecycle.keep.kept_files import KEPT, STATE
 from millrace.lifecycle.keep.model import Forgotten
 from millrace.serve.config import store
-from millrace.serve.config.model import Config, DesiredShare, Nfs, Smb
+from millrace.serve.config.model import Config, DesiredShare
+from millrace.serve.config.protocols import Nfs, Smb
 from millrace.storage.record.model import Pool
 from millrace.system import paths
 from millrace.system.errors import Failed

@@ -6,7 +6,8 @@ from dataclasses import dataclass, replace
 from ipaddress import ip_network
 
 from millrace.measure.client.tls import Tls, of_this_server
-from millrace.serve.config.model import Config, DesiredShare, Domain, Nfs
+from millrace.serve.config.model import Config, DesiredShare, Domain
+from millrace.serve.config.protocols import Nfs
 from millrace.serve.share.networks import Network, nfs_networks, smb_networks
 from millrace.serve.share.tls import required_mode
 from millrace.system import names, net, sysfs

@@ -13,7 +13,8 @@ from millrace.protect.replica.replica_stage import ReplicaStage
 from millrace.protect.snapshot.snapshot_schedule import stamp
 from millrace.protect.snapshot.snapshot_store import SnapshotStore
 from millrace.serve.config import store
-from millrace.serve.config.model import Config, DesiredShare, Nfs, Smb
+from millrace.serve.config.model import Config, DesiredShare
+from millrace.serve.config.protocols import Nfs, Smb
 from millrace.serve.config.replica import ReplicaSource
 from millrace.serve.share import edit, kept_snapshots
 from millrace.serve.share.server import ShareServer

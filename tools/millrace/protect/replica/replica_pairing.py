@@ -21,7 +21,8 @@ from millrace.protect.snapshot.snapshot_schedule import made_at
 from millrace.protect.snapshot.snapshot_store import SnapshotStore
 from millrace.serve.certificate import files, pem, trust, x509
 from millrace.serve.config import store
-from millrace.serve.config.model import ADMIN, Config, DesiredShare, NfsClient
+from millrace.serve.config.model import ADMIN, Config, DesiredShare
+from millrace.serve.config.protocols import NfsClient
 from millrace.serve.config.replica import SnapshotReader
 from millrace.serve.share import edit
 from millrace.serve.share.kept_snapshots import SNAPSHOT_TREE

@@ -7,7 +7,7 @@ from uuid import UUID
 from pydantic import AfterValidator, Field, model_validator
 
 from millrace.serve.config import domain_names
-from millrace.serve.config.choices import Access, Encryption, Security, ShareType, Squash, Transport, Writing
+from millrace.serve.config.choices import ShareType, Writing
 from millrace.serve.config.network import (
     DesiredLink,
     DesiredModel,
@@ -17,6 +17,7 @@ from millrace.serve.config.network import (
     Mac,
     first_duplicate,
 )
+from millrace.serve.config.protocols import Network, Nfs, Smb, SmbAccount
 from millrace.serve.config.replica import ReplicaSource, SnapshotReader
 from millrace.serve.config.schedule import SnapshotSchedule
 from millrace.system import names, ssh_keys
@@ -46,12 +47,9 @@ ShareName = Annotated[str, names.share_name]
 AccountName = Annotated[str, names.account_name]
 FullName = Annotated[str, names.full_name]
 PublicKey = Annotated[str, AfterValidator(ssh_keys.normal)]
-SmbAccount = Annotated[str, domain_names.smb_account]
 Realm = Annotated[str, domain_names.realm]
 NetbiosName = Annotated[str, domain_names.netbios_name]
 Comment = Annotated[str, names.comment]
-Network = Annotated[str, names.network]
-Client = Annotated[str, names.client]
 
 
 def _limit(size: int) -> int:
@@ -60,112 +58,8 @@ def _limit(size: int) -> int:
     return size
 
 
-def _squashed(number: int) -> int:
-    # to become root is not to be squashed; the last two numbers mean "none" and the nobody of an old kernel
-    if not 0 < number < (1 << 32) - 2:
-        raise ValueError(f"{number} cannot be the number of a squashed user or group: use 1 to {(1 << 32) - 3}")
-    return number
-
-
-SquashedId = Annotated[int, AfterValidator(_squashed)]
 AccountId = Annotated[int, Field(ge=FIRST_ID, le=LAST_ID)]
 Bytes = Annotated[int, Field(lt=1 << 63), AfterValidator(_limit)]
-
-
-class NfsClient(DesiredModel):
-    """Clients that may mount, and how. `xprtsec` none means that every transport security is accepted.
-
-    `anonuid` and `anongid` are the user and group that squashed users become; None is nobody.
-    """
-
-    client: Client
-    access: Access = "rw"
-    squash: Squash = "root"
-    anonuid: SquashedId | None = None
-    anongid: SquashedId | None = None
-    sec: list[Security] = Field(default=["sys"], min_length=1)
-    xprtsec: list[Transport] = Field(default_factory=list)
-
-    @model_validator(mode="after")
-    def _once(self) -> Self:
-        for name, values in (("sec", self.sec), ("xprtsec", self.xprtsec)):
-            if len(set(values)) != len(values):
-                raise ValueError(f"{name} of {self.client} names something twice")
-        if self.squash == "none" and (self.anonuid, self.anongid) != (None, None):
-            raise ValueError(
-                f"anonuid and anongid of {self.client} are for squashed users: add squash=root or squash=all"
-            )
-        return self
-
-
-class Nfs(DesiredModel):
-    """The NFS side of a share. No client named: the client networks of the policy, else those that were confirmed.
-
-    `snapshots`: the same clients may read the snapshots of the share.
-    """
-
-    enabled: bool = True
-    clients: list[NfsClient] = Field(default_factory=list)
-    snapshots: bool = False
-
-    @model_validator(mode="after")
-    def _once(self) -> Self:
-        twice = first_duplicate(one.client for one in self.clients)
-        if twice:
-            raise ValueError(f"the NFS client {twice} is named twice")
-        return self
-
-    @property
-    def follows_networks(self) -> bool:
-        """Whether the client networks of the server decide which clients may mount it."""
-        return self.enabled and not self.clients
-
-
-class Smb(DesiredModel):
-    """The SMB side of a share. No network named: serve/share/networks.py. Guests have no access.
-
-    `io_uring` off is for a kernel on which it misbehaves: smbd then reads and writes in threads of its own. `direct`:
-    served over SMB Direct by the kernel, and not by Samba. `audit`: Samba records who opens and changes files.
-    `previous_versions`: clients of Samba see the snapshots of the share.
-    """
-
-    enabled: bool = True
-    users: list[SmbAccount] = Field(default_factory=list)
-    groups: list[SmbAccount] = Field(default_factory=list)
-    networks: list[Network] = Field(default_factory=list)
-    encryption: Encryption = "offered"
-    time_machine: bool = False
-    io_uring: bool = True
-    direct: bool = False
-    audit: bool = False
-    previous_versions: bool = True
-
-    @model_validator(mode="after")
-    def _once(self) -> Self:
-        for values in (self.users, self.groups, self.networks):
-            twice = first_duplicate(values)
-            if twice:
-                raise ValueError(f"{twice} is named twice for SMB")
-        if self.enabled and not self.users and not self.groups:
-            raise ValueError("a share on SMB needs a user or a group: nobody could open it")
-        if self.direct:
-            self._refuse_what_direct_lacks()
-        return self
-
-    def _refuse_what_direct_lacks(self) -> None:
-        foreign = next((name for name in (*self.users, *self.groups) if domain_names.in_domain(name)), None)
-        if foreign:
-            raise ValueError(f"{foreign} is of a domain, and SMB Direct knows users and groups of this server only")
-        if self.encryption == "required":
-            raise ValueError("SMB Direct is not encrypted: leave it off for a share that requires encryption")
-        if self.networks:
-            raise ValueError(
-                "SMB Direct cannot tell networks apart: leave networks out, the policy names its ports (smb_direct)"
-            )
-        if self.time_machine:
-            raise ValueError("Time Machine needs Samba: leave SMB Direct off")
-        if self.audit:
-            raise ValueError("the access log needs Samba: leave SMB Direct off")
 
 
 class DesiredShare(DesiredModel):

@@ -8,7 +8,8 @@ from uuid import UUID, uuid5
 from millrace.plan.policy.model import Policy
 from millrace.plan.policy.policy_in_force import in_force
 from millrace.serve.config import store
-from millrace.serve.config.model import ADMIN, Config, DesiredShare, NfsClient
+from millrace.serve.config.model import ADMIN, Config, DesiredShare
+from millrace.serve.config.protocols import NfsClient
 from millrace.serve.share import client_snapshots
 from millrace.serve.share.direct import ports as direct_ports
 from millrace.serve.share.model import DirectAccess, Share, SmbAccess

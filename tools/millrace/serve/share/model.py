@@ -7,7 +7,7 @@ from uuid import UUID
 from pydantic import Field
 
 from millrace.serve.config.choices import ShareType, Writing
-from millrace.serve.config.model import NfsClient
+from millrace.serve.config.protocols import NfsClient
 from millrace.serve.config.schedule import SnapshotSchedule
 from millrace.system.documents import Contract, Count
 

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from uuid import uuid5
 
 from millrace.plan.model import Nfsd
-from millrace.serve.config.model import NfsClient
+from millrace.serve.config.protocols import NfsClient
 from millrace.serve.share.model import Share
 from millrace.storage.record.model import Pool
 

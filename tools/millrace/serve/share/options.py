@@ -5,7 +5,7 @@ import re
 from typing import get_args
 
 from millrace.serve.config.choices import Access, Security, Squash, Transport
-from millrace.serve.config.model import NfsClient
+from millrace.serve.config.protocols import NfsClient
 from millrace.system.documents import checked
 from millrace.system.errors import BadInput
 from millrace.system.rule import Check, Rule

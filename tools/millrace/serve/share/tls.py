@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 from typing import Literal
 
 from millrace.serve.certificate import files
-from millrace.serve.config.model import NfsClient
+from millrace.serve.config.protocols import NfsClient
 from millrace.serve.share.model import Share
 from millrace.system import nfs_client, paths
 from millrace.system.errors import Failed

@@ -5,6 +5,7 @@ The program is that of the image, with the modules of the tree in the places of 
 """
 
 import os
+import struct
 import sys
 import time
 from collections.abc import Iterator
@@ -58,7 +59,7 @@ def cases() -> Iterator[dict[str, Any]]:
     from millrace.serve.clone.clone_again import AgainClone, ChangeClock, changes
     from millrace.serve.clone.clone_tree import TreeClone
     from millrace.system import extents as shared_blocks
-    from millrace.system import reflink
+    from millrace.system import posix_acl, reflink
 
     def project(path: Path) -> int:
         descriptor = os.open(path, os.O_RDONLY)
@@ -77,6 +78,10 @@ def cases() -> Iterator[dict[str, Any]]:
         (stage / "aside").mkdir()
         source, tree, aside = (os.open(path, os.O_RDONLY) for path in (share, stage / "tree", stage / "aside"))
         reflink.set_project(tree, (3 << 30) + 1001)
+        # what is cloned into a directory inherits this at first
+        posix_acl.write(tree, posix_acl.DEFAULT, posix_acl.encode(0o750))
+        posix_acl.write(str(share / "d1/a"), posix_acl.ACCESS, named_user())
+        posix_acl.write(str(share / "d2"), posix_acl.DEFAULT, named_user())
         os.sync()
         time.sleep(1)
         before = used()
@@ -91,6 +96,10 @@ def cases() -> Iterator[dict[str, Any]]:
             "bytes": used() - before,
             "shared": extents(share / "d1/a") == extents(stage / "tree/d1/a"),
             "project": project(stage / "tree/d1/a"),
+            "lists": [
+                [sorted(os.listxattr(place / name)) for name in ("", "d1/a", "d2", "d3/a")]
+                for place in (share, stage / "tree")
+            ],
         }
         read = list[int]()
         equal_content = shared_blocks._equal
@@ -130,6 +139,16 @@ def cases() -> Iterator[dict[str, Any]]:
         yield {"case": "a snapshot in its place", "kept": kept == bytes([4]) * MIB}
         for descriptor in (source, tree, aside):
             os.close(descriptor)
+
+
+def named_user() -> bytes:
+    """Return an access list that names a user."""
+    from millrace.system import posix_acl
+
+    # user 2001 may read, between the owner and the group; the mask before the others
+    minimal = posix_acl.encode(0o640)
+    user, mask = (struct.pack("<HHI", tag, 4, number) for tag, number in ((2, 2001), (16, 0xFFFFFFFF)))
+    return minimal[:12] + user + minimal[12:20] + mask + minimal[20:]
 
 
 def change(share: Path) -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from millrace.system import paths
-from millrace.system.files import append_line, secret_file
+from millrace.system.files import append_line, describe, secret_file
 
 
 def test_secret_file_is_for_root_alone_and_goes_also_after_an_error(
@@ -41,3 +41,11 @@ def test_line_of_which_a_full_disk_took_a_part_is_an_error_and_not_joined_with_t
             append_line(path, "two")
     append_line(path, "three")
     assert path.read_text() == "one\ntw\nthree\n"
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [("/srv/pool/data", "/srv/pool/data fails"), (11, "an operation of this server fails")],
+)
+def test_number_of_an_open_file_is_no_name(name: object, words: str) -> None:
+    assert describe(OSError(61, "No data available", name)).startswith(f"{words} (No data available)")

@@ -27,8 +27,8 @@ KILLS = 20
 STATE = (
     "cd {tree} && find . -type d -printf '%p %m %U %G %T@ %n\\n' -o -printf '%p %m %U %G %s %T@ %n %l\\n' | sort; "
     "find . -type f -print0 | sort -z | xargs -0 sha256sum; getfacl -Rn .; "
-    "python3 -c 'import os; print(os.getxattr(next(path for path in (\"set/first\", \"moved/first\") "
-    "if os.path.exists(path)), \"user.colour\"))'"
+    'python3 -c \'import os; print(os.getxattr(next(path for path in ("set/first", "moved/first") '
+    'if os.path.exists(path)), "user.colour"))\''
 )
 FILES = f"""
 set -eu; cd /srv/pool/data; mkdir -p set/deep

@@ -156,5 +156,7 @@ def describe(error: Exception) -> str:
     """
     if not isinstance(error, OSError):
         return str(error)
-    where = f"{error.filename} fails" if error.filename else "an operation of this server fails"
+    # the number of an open file names nothing to a person
+    is_named = error.filename and not isinstance(error.filename, int)
+    where = f"{error.filename} fails" if is_named else "an operation of this server fails"
     return f"{where} ({error.strerror or error}): millrace health says what is wrong"

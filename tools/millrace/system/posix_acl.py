@@ -15,7 +15,8 @@ ACCESS: Final = "system.posix_acl_access"
 DEFAULT: Final = "system.posix_acl_default"
 XFS_NAMES: Final = ("trusted.SGI_ACL_FILE", "trusted.SGI_ACL_DEFAULT")
 """Second names of both, which XFS lists to a caller with CAP_SYS_ADMIN (fs/xfs/xfs_xattr.c). They are no attributes by
-themselves: whoever removes what is not in a list of attributes removes the access list with its second name."""
+themselves. Whoever removes attributes that are not in a list takes an access list away by its second name, or finds
+that the second name went with the first one."""
 
 _VERSION: Final = 2
 _OWNER, _GROUP, _MASK, _OTHERS = 0x01, 0x04, 0x10, 0x20

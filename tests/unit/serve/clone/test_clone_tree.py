@@ -12,6 +12,7 @@ import pytest
 
 from millrace.serve.clone import clone_tree
 from millrace.serve.clone.clone_tree import Tally, TreeClone, count
+from millrace.system import posix_acl
 from tests.fakes.deep import deep
 
 
@@ -117,6 +118,23 @@ def test_access_lists_of_directories_are_not_applied_to_what_is_cloned_into_them
     assert os.getxattr(tmp_path / "clone", "system.posix_acl_default") == listed
     for name in ("file", "inner"):
         assert state(tmp_path / "clone" / name) == state(source / name)
+
+
+@pytest.mark.parametrize("name", posix_acl.XFS_NAMES)
+def test_second_name_of_an_access_list_is_left_to_the_first_one(tmp_path: Path, name: str) -> None:
+    """XFS takes both away together, and has no second name to remove then."""
+    for place, names in (("source", []), ("target", [name])):
+        (tmp_path / place).mkdir()
+        for each in names:
+            os.setxattr(tmp_path / place, each, b"a list")
+    source, target = (os.open(tmp_path / place, os.O_RDONLY) for place in ("source", "target"))
+    try:
+        clone_tree.dress(source, target)
+        clone_tree.dress(target, source)
+        assert (os.listxattr(source), os.listxattr(target)) == ([], [name])
+    finally:
+        os.close(source)
+        os.close(target)
 
 
 @pytest.mark.parametrize("plant", [lambda path: path.symlink_to("/etc"), os.mkfifo, lambda path: None])

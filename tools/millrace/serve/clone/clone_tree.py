@@ -11,7 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from threading import Event, Lock
 
-from millrace.system import reflink
+from millrace.system import posix_acl, reflink
 from millrace.system.errors import Failed
 from millrace.system.trees.descend import descend, entries, is_gone
 from millrace.system.trees.opener import Opener, Place
@@ -204,7 +204,7 @@ class TreeClone:
         original, other = (f"/proc/self/fd/{directory}/{name}" for directory in (source, target))
         if not stat.S_ISLNK(held.st_mode):
             os.chmod(name, stat.S_IMODE(held.st_mode), dir_fd=target)
-        for attribute in os.listxattr(original, follow_symlinks=False):
+        for attribute in set(os.listxattr(original, follow_symlinks=False)).difference(posix_acl.XFS_NAMES):
             value = os.getxattr(original, attribute, follow_symlinks=False)
             os.setxattr(other, attribute, value, follow_symlinks=False)
         os.utime(name, ns=(held.st_atime_ns, held.st_mtime_ns), dir_fd=target, follow_symlinks=False)
@@ -260,9 +260,11 @@ def dress(source: int, target: int, lenient: bool = False) -> bool:
             raise
         is_listed, names = False, list(ACCESS)
     # an access list that the directory handed down, or an attribute that a client has removed
-    for name in set(os.listxattr(target)).difference(names):
+    for name in set(os.listxattr(target)).difference(names, posix_acl.XFS_NAMES):
         os.removexattr(target, name)
     for name in names:
+        if name in posix_acl.XFS_NAMES:
+            continue
         try:
             os.setxattr(target, name, os.getxattr(source, name))
         except OSError as error:

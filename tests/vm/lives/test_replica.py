@@ -26,7 +26,8 @@ KILLS = 20
 # What a replica keeps of each file, and what is in it; how large a directory is depends on how it was filled.
 STATE = (
     "cd {tree} && find . -type d -printf '%p %m %U %G %T@ %n\\n' -o -printf '%p %m %U %G %s %T@ %n %l\\n' | sort; "
-    "find . -type f -print0 | sort -z | xargs -0 sha256sum; getfacl -Rn .; "
+    "find . -type f -print0 | sort -z | xargs -0 sha256sum; "
+    "find . ! -type l -print0 | sort -z | xargs -0 getfacl -n; "
     'python3 -c \'import os; print(os.getxattr(next(path for path in ("set/first", "moved/first") '
     'if os.path.exists(path)), "user.colour"))\''
 )

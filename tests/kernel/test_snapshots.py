@@ -6,6 +6,13 @@ from typing import Any
 from tests.kernel.test_raid456 import Records, named
 
 KIB = 1 << 10
+# XFS lists each under a second name to root, and takes it away with the first one.
+LISTS = [
+    [],
+    ["system.posix_acl_access", "trusted.SGI_ACL_FILE"],
+    ["system.posix_acl_default", "trusted.SGI_ACL_DEFAULT"],
+    [],
+]
 
 
 def test_snapshot_shares_its_blocks_and_changes_nothing_of_the_share(found: Records) -> None:
@@ -19,14 +26,7 @@ def test_snapshot_shares_its_blocks_and_changes_nothing_of_the_share(found: Reco
 def test_access_lists_are_those_of_the_share_and_not_inherited(found: Records) -> None:
     quiet: dict[str, Any] = named(found, "a tree that nobody changes")
     of_share, of_snapshot = quiet["lists"]
-    # XFS lists each under a second name to root, and takes it away with the first one
-    listed = [
-        [],
-        ["system.posix_acl_access", "trusted.SGI_ACL_FILE"],
-        ["system.posix_acl_default", "trusted.SGI_ACL_DEFAULT"],
-        [],
-    ]
-    assert (of_share, of_snapshot) == (listed, listed)
+    assert (of_share, of_snapshot) == (LISTS, LISTS)
 
 
 def test_everything_that_clients_change_is_found_and_taken_again(found: Records) -> None:

@@ -153,6 +153,15 @@ def test_restic_reaches_nothing_but_its_snapshot(box: Box, rest: str) -> None:
     box.say(f"head -c 200M /dev/urandom > /srv/pool/{SHARE}/large; sync")
     box.say("millrace backup show near >/dev/null; systemd-run --quiet --unit=slow millrace backup run near")
     process = box.say(HELD, seconds=300)
+    try:
+        sees_its_snapshot_alone(box, process)
+    finally:
+        box.say(f"kill -CONT {process}")
+    box.machine.wait_command("! systemctl is-active --quiet millrace-reflink@backup.service", "its end", 900)
+    box.say(f"rm /srv/pool/{SHARE}/large")
+
+
+def sees_its_snapshot_alone(box: Box, process: str) -> None:
     inside = f"nsenter --mount --target {process}"
     shown = box.say(f"{inside} ls -A /var /home /srv /srv/backup; {inside} ls -A /etc")
     assert "tree" in shown and "shadow" not in shown and "lib" not in shown.split()
@@ -162,9 +171,6 @@ def test_restic_reaches_nothing_but_its_snapshot(box: Box, rest: str) -> None:
     secret = box.say("cat /var/lib/millrace/backup/secrets/near/password")
     assert secret not in box.say(f"tr '\\0' ' ' < /proc/{process}/cmdline; tr '\\0' ' ' < /proc/{process}/environ")
     assert secret not in box.say("systemctl show millrace-restic-job.service; journalctl -b --no-pager -o cat", 600)
-    box.say(f"kill -CONT {process}")
-    box.machine.wait_command("! systemctl is-active --quiet millrace-reflink@backup.service", "its end", 900)
-    box.say(f"rm /srv/pool/{SHARE}/large")
 
 
 def test_cancelled_run_leaves_no_lock_and_goes_on(box: Box, rest: str) -> None:

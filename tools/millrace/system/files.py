@@ -156,7 +156,7 @@ def describe(error: Exception) -> str:
     """
     if not isinstance(error, OSError):
         return str(error)
-    # the number of an open file names nothing to a person
+    # Python gives the descriptor where a call has no path.
     is_named = error.filename and not isinstance(error.filename, int)
     where = f"{error.filename} fails" if is_named else "an operation of this server fails"
     return f"{where} ({error.strerror or error}): millrace health says what is wrong"

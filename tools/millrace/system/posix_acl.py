@@ -14,9 +14,8 @@ from typing import Final
 ACCESS: Final = "system.posix_acl_access"
 DEFAULT: Final = "system.posix_acl_default"
 XFS_NAMES: Final = ("trusted.SGI_ACL_FILE", "trusted.SGI_ACL_DEFAULT")
-"""Second names of both, which XFS lists to a caller with CAP_SYS_ADMIN (fs/xfs/xfs_xattr.c). They are no attributes by
-themselves. Whoever removes attributes that are not in a list takes an access list away by its second name, or finds
-that the second name went with the first one."""
+"""Second names of both attributes. XFS lists them to a caller with CAP_SYS_ADMIN (fs/xfs/xfs_xattr.c). The removal of
+one name removes the access list under both."""
 
 _VERSION: Final = 2
 _OWNER, _GROUP, _MASK, _OTHERS = 0x01, 0x04, 0x10, 0x20
@@ -26,6 +25,11 @@ _NONE = (errno.ENODATA, errno.EOPNOTSUPP)
 
 Place = int | str
 """An open file or directory, or its path: below /proc/self/fd for a descriptor with O_PATH."""
+
+
+def attributes(place: Place, follow_symlinks: bool = True) -> list[str]:
+    """Return the names of the extended attributes of a file, without `XFS_NAMES`. OSError: they cannot be listed."""
+    return [name for name in os.listxattr(place, follow_symlinks=follow_symlinks) if name not in XFS_NAMES]
 
 
 def encode(mode: int) -> bytes:

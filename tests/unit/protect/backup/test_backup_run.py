@@ -289,6 +289,22 @@ def test_version_that_names_a_place_of_its_own_is_not_restored(site: Site, name:
     assert not [words for words in site.fake.commands if words[0] == "restore"]
 
 
+def test_version_whose_tree_is_no_directory_is_no_snapshot(site: Site) -> None:
+    made(site)
+
+    def plant(verb: str) -> None:
+        if verb == "restore":
+            tree = site.fake.started[-1].place("/srv/work") / "tree"
+            tree.rmdir()
+            tree.symlink_to("/etc")
+
+    site.fake.during = plant
+    site.fake.answers["restore"] = Result(0, "", "")
+    with pytest.raises(Failed, match="has no directory of files"):
+        site.carry_out("restore")
+    assert not [*site.nas.snapshots.top.glob("data/*-restored")]
+
+
 def test_restore_ends_where_the_pool_runs_full_meanwhile(site: Site) -> None:
     made(site)
 

@@ -384,6 +384,16 @@ def test_list_that_leads_elsewhere_is_refused(pair: Pair, old: str, new: str) ->
     assert not (pair.top / "name").exists()
 
 
+@pytest.mark.parametrize("name", posix_acl.XFS_NAMES)
+def test_list_with_a_second_name_of_an_access_list_is_refused(pair: Pair, name: str) -> None:
+    """XFS would take its value unread."""
+    (pair.source / "name").write_text("content")
+    os.setxattr(pair.source / "name", "user.colour", b"blue")
+    text = rewritten(pair.text(), "user.colour", name)
+    with pytest.raises(BadInput, match=r"^files\.gz was changed"):
+        pair.build(text)
+
+
 def test_list_without_its_end_is_refused(pair: Pair) -> None:
     fill(pair.source)
     text = pair.text()

@@ -6,14 +6,12 @@ A document that is recorded already is never written again: later releases have 
 """
 
 import tempfile
-from datetime import date
 from pathlib import Path
 from uuid import UUID
 
 from pydantic import BaseModel
 
 from millrace import __version__
-from millrace.inventory.drive_tests import DriveTest, DriveTests
 from millrace.lifecycle.adopt.model import Adoption
 from millrace.lifecycle.keep.home import Written
 from millrace.lifecycle.keep.model import KeepStatus, KeyFile, Manifest, ManifestMember, Seal
@@ -49,34 +47,13 @@ from millrace.observe.health.model import Level
 from millrace.observe.metrics.model import MetricsSettings, TokenHash
 from millrace.plan.measured import MeasuredPolicy, Overrides
 from millrace.plan.policy.model import MdPolicy, NfsdPolicy, Policy, SysctlPolicy
-from millrace.protect.backup.backup_model import (
-    Backup,
-    BackupMoved,
-    BackupOutcome,
-    BackupRecord,
-    Backups,
-    BackupState,
-    BackupTarget,
-)
-from millrace.protect.replica.replica_model import DrillReport, ReplicaReport, ReplicaState, ReplicaStates
-from millrace.protect.snapshot.kept_removals import RemovalRecord
-from millrace.protect.snapshot.rollback_model import RollbackJournal
-from millrace.protect.snapshot.snapshot_model import OrderedRemoval, SnapshotManifest, SnapshotOrder
-from millrace.protect.snapshot.snapshot_schedule_model import FloorRemoval
 from millrace.serve.account.unfinished import Touched
 from millrace.serve.certificate.model import Certificate, CertificateSettings, Succession
-from millrace.serve.clone.clone_model import Clone
 from millrace.serve.render.rendered import Rendered
-from millrace.serve.share.kept_snapshots import SnapshotLock
 from millrace.serve.share.machine_sid import MachineSid
 from millrace.serve.share.model import KeptVerification, KeptVerifications, ShareVerification
 from millrace.serve.volume.model import Exports, Volume, VolumeExport
-from millrace.storage.drive.counter_rises import Rise, Rises, RisingCounter
-from millrace.storage.drive.drive_history import KnownDrive, KnownDrives
-from millrace.storage.drive.media_errors import Counter, Counters
-from millrace.storage.drive.wear import WearStep
 from millrace.storage.fabrics.fabrics_model import FabricsConnection, FabricsConnections, FabricsSecrets
-from millrace.storage.record.erasure import Erasure, Erasures
 from millrace.system.jobs.record import JobRecord
 from tests.fakes.files.running import server
 from tests.unit.measure.bench.remotes import client
@@ -86,7 +63,9 @@ from tests.unit.measure.tuner.reports import finished
 from tests.unit.plan.servers import drives_1u12
 from tests.unit.plan.servers import server as hardware
 from tests.unit.plan.test_settings import basis
+from tests.unit.serve.config.record_drives import of_drives
 from tests.unit.serve.config.record_pool import AT, LATER, of_box, of_pool
+from tests.unit.serve.config.record_protection import of_protection
 
 RELEASED = Path(__file__).parent / "released"
 SEAL = Seal(salt="0123456789abcdef")
@@ -100,7 +79,16 @@ def documents() -> dict[str, BaseModel]:
     """Every document that `Box` does not write by itself, with something in each of its fields."""
     with tempfile.TemporaryDirectory() as root, server(Path(root)) as box:
         made = box.provision()
-        return {**of_box(box, made), **of_pool(made), **_of_alerts(), **_of_updates(), **_of_tuner(), **_others()}
+        return {
+            **of_box(box, made),
+            **of_pool(made),
+            **of_drives(),
+            **of_protection(),
+            **_of_alerts(),
+            **_of_updates(),
+            **_of_tuner(),
+            **_others(),
+        }
 
 
 def _of_tuner() -> dict[str, BaseModel]:
@@ -234,41 +222,6 @@ def _others() -> dict[str, BaseModel]:
             waiting=["nas8"],
         ),
         "certificate-settings.json": CertificateSettings(names=["nas.example.com"]),
-        "drives.json": KnownDrives(
-            drives=[
-                KnownDrive(
-                    serial="MRD00000000001",
-                    model="ACME 7T68",
-                    firmware="1.0",
-                    size=7_681_501_126_656,
-                    bay="1",
-                    last_seen=date(2026, 11, 20),
-                    wear=[WearStep(percent=3, day=date(2026, 11, 20))],
-                )
-            ]
-        ),
-        "media-errors.json": Counters(
-            drives=[
-                Counter(
-                    serial="MRD00000000001",
-                    first=0,
-                    first_seen="2026-11-01",
-                    last=2,
-                    last_seen="2026-11-20",
-                    grown="2026-11-20",
-                )
-            ]
-        ),
-        "rises.json": Rises(
-            counters=[
-                RisingCounter(
-                    key="memory/mc0/dimm0/corrected",
-                    boot="5f0c2d43-8a86-4d9e-9d51-0f3d0f4f7a11",
-                    last=12,
-                    days=[Rise(day=date(2026, 11, 20), count=12)],
-                )
-            ]
-        ),
         "verified.json": KeptVerifications(
             verifications=[
                 KeptVerification(
@@ -294,185 +247,6 @@ def _others() -> dict[str, BaseModel]:
             began=AT,
             ended=LATER,
             reason="a line",
-        ),
-        "rollback.json": RollbackJournal(
-            order=SnapshotOrder(
-                id="1",
-                share="data",
-                name="20261130T120000Z-before-rollback",
-                large=True,
-                by="admin",
-                rollback="20261129T120000Z-manual",
-            ),
-            project=1001,
-            type="training",
-            inode=131,
-            error="the pool is full",
-            boot="5f0c2d43-8a86-4d9e-9d51-0f3d0f4f7a11",
-        ),
-        "snapshot.json": SnapshotManifest(
-            id="1",
-            share="data",
-            project=1001,
-            name="20261129T120000Z-manual",
-            kind="manual",
-            by="admin",
-            first=AT,
-            last=LATER,
-            moment=LATER,
-            entries=80,
-            bytes=1 << 30,
-            skipped=1,
-            taken_again=2,
-            changed_count=1,
-            changed=["set/log"],
-            type="training",
-        ),
-        "backups.json": Backups(
-            backups=[
-                Backup(
-                    name="offsite",
-                    id="1" * 32,
-                    share="data",
-                    target=BackupTarget(
-                        protocol="sftp",
-                        host="backup.example.com",
-                        port=22,
-                        path="/srv/data",
-                        user="millrace",
-                        tls=False,
-                    ),
-                    append_only=True,
-                    limit=50_000_000,
-                    host_key="SHA256:47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU",
-                    attached=True,
-                    paused=True,
-                    by="admin",
-                    at=AT,
-                )
-            ]
-        ),
-        "backup-record.json": BackupRecord(
-            states=[
-                BackupState(
-                    name="offsite",
-                    id="1" * 32,
-                    made=True,
-                    snapshot="20261129T120000Z-backup",
-                    version="8c8c6c1e",
-                    moved=BackupMoved(files=10, read=2, bytes=5000, sent=700, seconds=3),
-                    run=BackupOutcome(at=AT, succeeded=AT),
-                    check=BackupOutcome(at=AT, succeeded=AT),
-                    drill=BackupOutcome(at=LATER, succeeded=AT, problem="it is damaged", failures=1, red=True),
-                )
-            ]
-        ),
-        "replicas.json": ReplicaStates(
-            replicas=[
-                ReplicaState(
-                    share="mirror",
-                    tried_at=AT,
-                    problem="a line",
-                    current_at=AT,
-                    report=ReplicaReport(
-                        id="1",
-                        share="mirror",
-                        source="10.77.0.7:data",
-                        snapshot="20261129T120000Z-hourly",
-                        moment=AT,
-                        at=LATER,
-                        is_new=True,
-                        entries=80,
-                        shared=70,
-                        changed=1,
-                        fetched=4096,
-                        verified=65536,
-                        seconds=9,
-                        removed=["20261128T120000Z-hourly"],
-                    ),
-                    drill=DrillReport(
-                        id="2",
-                        share="mirror",
-                        snapshot="20261129T120000Z-hourly",
-                        at=LATER,
-                        files=2,
-                        bytes=8192,
-                        different=1,
-                    ),
-                    distrusted=True,
-                )
-            ]
-        ),
-        "snapshot-removals.json": RemovalRecord(
-            boot="5f0c2d43-8a86-4d9e-9d51-0f3d0f4f7a11",
-            counted=900,
-            removals=[
-                OrderedRemoval(share="data", name="20261129T120000Z-manual", by="admin", at=AT, left=3600, due=LATER)
-            ],
-            locks=[SnapshotLock(share="data", name="20261129T130000Z-daily", by="admin", at=AT, until=LATER, left=60)],
-            floor=FloorRemoval(since=AT, at=LATER, removed=3, floor=12, is_enough=False, is_vain=True, lacking=1.5),
-        ),
-        "clone.json": Clone(
-            id="1",
-            source="data/imagenet",
-            target="imagenet-2",
-            sealed=True,
-            share=True,
-            by="admin",
-            state="done",
-            boot="5f0c2d43-8a86-4d9e-9d51-0f3d0f4f7a11",
-            began=AT,
-            ended=LATER,
-            reason="a line",
-            entries=80,
-            changed=1,
-            skipped=1,
-            seconds=1.5,
-            inode=131,
-            verified=["NFS: a line"],
-            warnings=["a line"],
-        ),
-        "erase.json": Erasures(
-            erasures=[
-                Erasure(
-                    id="1",
-                    serial="OLD1",
-                    wwid="eui.1",
-                    bay="4",
-                    state="failed",
-                    method="sanitize-block",
-                    boot="5f0c2d43-8a86-4d9e-9d51-0f3d0f4f7a11",
-                    began=AT,
-                    ended=LATER,
-                    reason="the drive reports an error",
-                    unproved="deallocated blocks",
-                )
-            ]
-        ),
-        "drive-tests.json": DriveTests(
-            tests=[
-                DriveTest(
-                    id="1",
-                    serial="OLD1",
-                    wwid="eui.1",
-                    bay="4",
-                    scope="full",
-                    state="passed",
-                    boot="5f0c2d43-8a86-4d9e-9d51-0f3d0f4f7a11",
-                    began=AT,
-                    ended=LATER,
-                    remarks=["the drive does not trim"],
-                    blank=True,
-                    written_bytes=1 << 30,
-                    write_bytes_per_second=1 << 29,
-                    read_bytes_per_second=1 << 30,
-                    longest_write_ms=12,
-                    longest_read_ms=4,
-                    hottest_celsius=51,
-                    media_errors=0,
-                    trim="reads zeroes",
-                )
-            ]
         ),
         "keep-key.json": KeyFile(seal=SEAL, key="00ff"),
         "keep-writer.json": Written(writer="00ff" * 8, generation=42, settled=17),

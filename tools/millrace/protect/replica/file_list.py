@@ -51,10 +51,7 @@ _KINDS: dict[int, ListedKind] = {
     stat.S_IFSOCK: "socket",
 }
 _READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOATIME | os.O_CLOEXEC
-_ATTRIBUTE = re.compile(
-    rf"(?!({'|'.join(map(re.escape, posix_acl.XFS_NAMES))})\Z)(user|trusted)\..+|{'|'.join(map(re.escape, ACCESS))}",
-    re.DOTALL,
-)
+_ATTRIBUTE = re.compile(r"(user|trusted)\..+|" + "|".join(map(re.escape, ACCESS)), re.DOTALL)
 _PLACES = 16
 
 
@@ -227,7 +224,9 @@ def _entry(path: str, state: os.stat_result, at: int, name: str | None) -> Liste
 
 
 def _attributes(opened: int) -> dict[str, bytes]:
-    return {name: os.getxattr(opened, name) for name in sorted(os.listxattr(opened)) if _ATTRIBUTE.fullmatch(name)}
+    return {
+        name: os.getxattr(opened, name) for name in sorted(posix_acl.attributes(opened)) if _ATTRIBUTE.fullmatch(name)
+    }
 
 
 def _extents(opened: int) -> tuple[Extent, ...] | None:
@@ -346,7 +345,7 @@ def _number(value: Any, most: int, least: int = 0) -> int:
 
 
 def _attribute(name: str) -> str:
-    if not _ATTRIBUTE.fullmatch(name) or "\0" in name:
+    if not _ATTRIBUTE.fullmatch(name) or name in posix_acl.XFS_NAMES or "\0" in name:
         raise ValueError("the name of an attribute")
     return name
 

@@ -469,7 +469,7 @@ def dress(opened: int, entry: ListedEntry) -> None:
     """
     os.fchown(opened, entry.uid, entry.gid)
     os.fchmod(opened, entry.mode)
-    for name in set(os.listxattr(opened)).difference(entry.attributes, posix_acl.XFS_NAMES):
+    for name in set(posix_acl.attributes(opened)).difference(entry.attributes):
         os.removexattr(opened, name)
     for name, value in entry.attributes.items():
         os.setxattr(opened, name, value)

@@ -204,7 +204,7 @@ class TreeClone:
         original, other = (f"/proc/self/fd/{directory}/{name}" for directory in (source, target))
         if not stat.S_ISLNK(held.st_mode):
             os.chmod(name, stat.S_IMODE(held.st_mode), dir_fd=target)
-        for attribute in set(os.listxattr(original, follow_symlinks=False)).difference(posix_acl.XFS_NAMES):
+        for attribute in posix_acl.attributes(original, follow_symlinks=False):
             value = os.getxattr(original, attribute, follow_symlinks=False)
             os.setxattr(other, attribute, value, follow_symlinks=False)
         os.utime(name, ns=(held.st_atime_ns, held.st_mtime_ns), dir_fd=target, follow_symlinks=False)
@@ -253,18 +253,16 @@ def dress(source: int, target: int, lenient: bool = False) -> bool:
     os.fchmod(target, stat.S_IMODE(held.st_mode))
     is_listed = True
     try:
-        names = os.listxattr(source)
+        names = posix_acl.attributes(source)
     except OSError as error:
         # 64 KiB of names (xattr(7)); XFS has no such limit, so a client may go beyond it
         if error.errno != errno.E2BIG or not lenient:
             raise
         is_listed, names = False, list(ACCESS)
     # an access list that the directory handed down, or an attribute that a client has removed
-    for name in set(os.listxattr(target)).difference(names, posix_acl.XFS_NAMES):
+    for name in set(posix_acl.attributes(target)).difference(names):
         os.removexattr(target, name)
     for name in names:
-        if name in posix_acl.XFS_NAMES:
-            continue
         try:
             os.setxattr(target, name, os.getxattr(source, name))
         except OSError as error:
